@@ -75,9 +75,13 @@ LDLIBS = -ljq -lm
 
 # acp-http alone needs libcurl, libnghttp2 and OpenSSL, and is left out where one is missing.
 HAVE_HTTP := $(shell printf '\#include <%s>\n' curl/curl.h nghttp2/nghttp2.h openssl/ssl.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+# acp-export sends to a collector (--post) with libcurl, where that is there.
+HAVE_CURL := $(shell printf '\#include <%s>\n' curl/curl.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
 # acp-ask edits the lines of a conversation with GNU readline, where that is there.
 HAVE_READLINE := $(shell printf '\#include <%s>\n' stdio.h readline/readline.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
-LEFT_OUT = $(if $(and $(HAVE_HTTP),$(filter %_portable.c,$(OTHERS))),,acp-http)
+# acp-top alone draws on the whole terminal, with ncurses for wide characters.
+HAVE_CURSES := $(shell printf '\#include <%s>\n' curses.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+LEFT_OUT = $(if $(and $(HAVE_HTTP),$(filter %_portable.c,$(OTHERS))),,acp-http) $(if $(HAVE_CURSES),,acp-top)
 TOOLS = $(filter-out $(LEFT_OUT),$(notdir $(patsubst %/,%,$(wildcard cmd/*/))))
 PROGRAMS = $(TOOLS:%=$(B)/bin/%)
 # The scanner with wide instructions is compiled once for each set of them.
@@ -106,7 +110,8 @@ COUNT = 2000
 .PHONY: all units helpers completions setup test test-all test-static check check-all soak test-model mutate demo lint cross bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
-	$(if $(LEFT_OUT),@echo "acp-http was left out: $(if $(HAVE_HTTP),it needs Linux,its libraries were not found (Debian: libcurl4-openssl-dev libnghttp2-dev libssl-dev))")
+	$(if $(filter acp-http,$(LEFT_OUT)),@echo "acp-http was left out: $(if $(HAVE_HTTP),it needs Linux,its libraries were not found (Debian: libcurl4-openssl-dev libnghttp2-dev libssl-dev))")
+	$(if $(filter acp-top,$(LEFT_OUT)),@echo "acp-top was left out: its library was not found (Debian: libncurses-dev)")
 
 units: $(UNITPROGRAMS)
 
@@ -130,11 +135,25 @@ $(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/bin/acp-export: LDLIBS += -lmd4c
+ifneq ($(HAVE_CURL),)
+$(B)/bin/acp-export: LDLIBS += -lcurl
+$(B)/cmd/acp-export/post.o: ALL_CPPFLAGS += -DHAVE_CURL
+endif
+
+# Its program for libjq is compiled in.
+$(B)/cmd/acp-ask/ask.jq.inc: cmd/acp-ask/ask.jq
+	@$(call say,GEN $@) mkdir -p $(@D)
+	$(Q)od -v -A n -t u1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
+$(B)/cmd/acp-ask/put.o: $(B)/cmd/acp-ask/ask.jq.inc
+$(B)/cmd/acp-ask/put.o: ALL_CPPFLAGS += -I$(B)
 
 ifdef HAVE_READLINE
 $(B)/bin/acp-ask: LDLIBS += -lreadline
-$(B)/cmd/acp-ask/talk.o: ALL_CPPFLAGS += -DHAVE_READLINE
+$(B)/cmd/acp-ask/person.o: ALL_CPPFLAGS += -DHAVE_READLINE
 endif
+
+$(B)/bin/acp-top: LDLIBS += -lncursesw
+$(B)/cmd/acp-top/%.o: ALL_CPPFLAGS += -DNCURSES_WIDECHAR
 
 $(B)/bin/acp-http: LDLIBS = -lcurl -lnghttp2 -lssl -lcrypto -lm
 

@@ -145,6 +145,19 @@ form() {
 		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}}}]]}'
 }
 
+@test "a form that nests deeper than jq reads is cancelled, and the turn goes on" {
+	local deep
+	deep=$(printf '[%.0s' {1..300})$(printf ']%.0s' {1..300})
+	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"m","_meta":{"d":'"$deep"'},
+		"requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}},{"text":"done"}]]}'
+	! jq . a.json >/dev/null 2>&1 || skip 'this jq reads it'
+	typed '' acp-ask --timeout 60s hi -- "${AGENT[@]}"
+	assert_equal "$status" 1
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"cancel"}'
+	assert_line --partial 'nested too deep'
+	assert_line --partial 'done'
+}
+
 @test "--form has the values of forms; what is missing or wrong cancels, and the exit status is 1" {
 	form
 	echo '{"name":"Ann","n":3,"color":"g","tags":["a"],"other":1}' >f.json

@@ -41,7 +41,7 @@ script() {
 	run -0 ask --script s.jsonl
 }
 
-@test "a request is sent as it stands, a null session is ours, and its response is printed" {
+@test "a request is sent as it is, a null session is ours, and its response is printed" {
 	agent '{"methods":{"_x/y":{"result":{"a":[1,2.0]}}}}'
 	script '{"request":{"method":"_x/y","params":{"b":1.50,"sessionId":null}}}' '{"expect":{"result":{"a":[1.0,2]}}}' \
 	    '{"request":{"method":"_x/none"},"expect":{"error":{"code":-32601}}}'

@@ -28,8 +28,10 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	agent '{}'
 	run -1 ask --mcp-url 'u=http://x' hi
 	assert_output 'acp-ask: --mcp-url u=http://x: the agent does not take servers over HTTP'
-	run -1 ask --mcp x hi
+	run -2 ask --mcp x hi
 	assert_output 'acp-ask: --mcp x: expected NAME=CMD'
+	run -2 ask --config x hi
+	assert_output 'acp-ask: --config x: expected KEY=VALUE'
 	run -2 ask --meta '[1]' hi
 	assert_output --partial 'expected an object'
 }
@@ -112,6 +114,22 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	agent '{}'
 	run -1 ask --list
 	assert_output "acp-ask: --list $PWD: the agent has no list of sessions"
+}
+
+@test "a list of sessions that does not end is printed as far as it came" {
+	agent "{$CAPABLE"',"methods":{"session/list":{"result":{"sessions":[{"sessionId":"a","cwd":"/x"}],"nextCursor":"again"}}}}'
+	run -1 --separate-stderr ask --list
+	assert_output $'a\t\t\na\t\t'
+	assert_equal "$stderr" "acp-ask: the agent's list of sessions does not end"
+	# Not even where each page has another cursor.
+	cat >endless <<-'END'
+		#!/usr/bin/env -S jq -cn --unbuffered -f
+		inputs | {id, result: (if .method == "initialize" then {protocolVersion: 1, agentCapabilities: {sessionCapabilities: {list: {}}}}
+			else {sessions: [], nextCursor: "\(.id)"} end)}
+	END
+	chmod +x endless
+	run -1 acp-ask --list --max-line 4k -- ./endless
+	assert_output "acp-ask: the agent's list of sessions does not end"
 }
 
 @test "acp-check finds nothing in what opens and sets up a session" {

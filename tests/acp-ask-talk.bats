@@ -53,6 +53,33 @@ prompts() {
 	assert_equal "$(sent 'select(.id == 1001).result.outcome.optionId')" '"a"'
 }
 
+@test "text that comes while a line is typed is shown above it, in lines of its own" {
+	agent '{"turns":[['"$(call c1)"','"$(permission c1 | sed 's/^{/{"later":true,/')"',{"text":"meanwhile"},{"answers":1}]],
+		"late":[{"sessionUpdate":"agent_message_chunk","messageId":"m2","content":{"type":"text","text":"late"}}]}'
+	for _ in 1 2 3; do
+		talk $'go\n1\n\x04' --timeout 5m
+		assert_equal "$status" 0
+		assert_line 'number: 1'
+		assert_line meanwhile
+		assert_line late
+	done
+}
+
+@test "text that comes after the end of input has a line of its own" {
+	agent '{"last":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"late"}}]}'
+	talk $'\x04'
+	assert_line late
+	assert_equal "$status" 0
+}
+
+@test "text that waited for a line to be typed does not break what is streamed after it" {
+	agent '{"turns":[['"$(call c1)"','"$(permission c1 | sed 's/^{/{"later":true,/')"',{"text":"One"},{"answers":1},{"text":" two"},{"exists":"go"},{"text":" three"}]]}'
+	(until [[ -e in ]] && grep -q session/prompt in; do sleep 0.1; done; sleep 1.5; touch go) 3>&- &
+	talk $'go\n1\n\x04' --timeout 5m
+	wait
+	assert_line --partial ' two three'
+}
+
 @test "Ctrl-C on an empty line ends; an agent that dies ends the conversation with its status" {
 	agent '{}'
 	talk $'\x03'

@@ -73,7 +73,7 @@ replies() {
 	[ ! -e dir/g ]
 }
 
-@test "what is no text file is not read; a FIFO does not block" {
+@test "what is not a text file is not read; a FIFO does not block" {
 	mkfifo dir/fifo
 	printf '\377' >dir/binary
 	steps fs/read_text_file '"path":"'"$PWD"'/dir/fifo"' '"path":"'"$PWD"'/dir/binary"' '"path":"'"$PWD"'/dir"'

@@ -76,6 +76,36 @@ teardown() {
 	done
 }
 
+@test "a chain is the agent, and so is a remote one" {
+	agent '{"turns":[[{"text":"far"}]]}'
+	run -0 acp-ask hi -- acp-conduct -f 'acp-tap -o s.rec' -- "${AGENT[@]}"
+	assert_output far
+	run -0 checked
+	load http
+	http_setup
+	serve_at 0 -- "${AGENT[@]}"
+	for url in "ws://127.0.0.1:$PORT/acp" "http://127.0.0.1:$PORT/acp"; do
+		run -0 acp-ask hi -- acp-http --connect "$url"
+		assert_output far
+	done
+	kill "$SERVER"
+}
+
+@test "text that comes after the response is printed, and is in the object" {
+	agent '{"turns":[[{"text":"a"}]],"late":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"b"}}]}'
+	run -0 ask hi
+	assert_equal "$(tr -d '\n' <<<"$output")" ab
+	run -0 ask -f json hi
+	assert_equal "$(jq -r .text <<<"$output")" ab
+}
+
+@test "what is nested too deep for jq ends nothing" {
+	agent '{"turns":[['"$(call c)"',{"update":{"sessionUpdate":"plan","entries":[{"content":'"$(printf '[%.0s' {1..400})$(printf ']%.0s' {1..400})"'}]}},{"text":"x"}]]}'
+	run -1 --separate-stderr ask -v hi
+	assert_output x
+	assert_equal "$stderr" $'tool: Read x\nacp-ask: what the agent sent is nested too deep'
+}
+
 @test "tool calls, plans and failures are short lines on standard error; --quiet reports none" {
 	agent '{"turns":[['"$(call c1)"','"$(called c1 failed)"',
 		{"update":{"sessionUpdate":"plan","entries":[{"content":"First","status":"completed","priority":"low"},{"content":"Second","status":"in_progress","priority":"low"}]}}]]}'
@@ -120,12 +150,15 @@ teardown() {
 	assert_output 'acp-ask: missing agent after --; try acp-ask --help'
 	run -2 ask
 	assert_output 'acp-ask: there is no prompt: no text, no file, and nothing on standard input'
+	run -2 ask ''
+	assert_output 'acp-ask: there is no prompt: no text, no file, and nothing on standard input'
 	run -2 ask hi -q
 	assert_output 'acp-ask: -q: options come before the prompt'
 	run -2 ask @missing
 	assert_output 'acp-ask: @missing: No such file or directory'
 	run -2 ask @/
 	assert_output 'acp-ask: @/: Is a directory'
+	[ ! -e in ]
 	run -2 ask --cwd missing hi
 	assert_output 'acp-ask: --cwd missing: No such file or directory'
 	run -2 ask --permit read hi
@@ -145,7 +178,7 @@ teardown() {
 	assert_output 'acp-ask: session/prompt: no^[[2J model'
 	agent '{"methods":{"session/new":{"error":{"code":-32603,"message":"none","data":{"a":1}}}}}'
 	run -1 ask hi
-	assert_output 'acp-ask: session/new: none: {"a": 1}'
+	assert_output 'acp-ask: session/new: none: {"a":1}'
 }
 
 @test "the exit status is the agent's where it ends too early, or badly" {
@@ -188,7 +221,7 @@ ended() {
 	kill -INT $!
 	ended 130
 	assert_equal "$(sent 'select(.method == "session/cancel").params')" '{"sessionId":"s1"}'
-	rm in
+	rm in out
 	agent '{"turns":[[{"text":"x"},{"wait":"x"}]]}'
 	acp-ask hi -- "${AGENT[@]}" >out &
 	wait_for grep -q x out
@@ -271,8 +304,9 @@ ended() {
 	assert_line --partial $'<U+009B>c\td'
 	# What is left are its own carriage returns and the end of the spinner's line.
 	run ! grep -aP '\x1b(?!\[K)' <<<"$output"
-	status=0
-	output=$(timeout 60 script -qec "acp-ask -f ndjson hi -- acp-replay --match shape $FIXTURES/demo.rec" /dev/null </dev/null) || status=$?
+	output=$(timeout 60 script -qec "acp-ask -f ndjson --permit '*=reject_once' hi -- acp-replay --match shape $FIXTURES/demo.rec" /dev/null </dev/null) ||
+		[ $? -eq 1 ]
+	assert grep -q agent_message_chunk <<<"$output"
 	run ! grep -aP '\x1b(?!\[K)' <<<"$output"
 }
 

@@ -17,7 +17,7 @@ teardown() {
 commands='{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review"},{"name":"compact","description":"x"}]}'
 cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 
-@test "at the level, the text is asked ahead of the next prompt; the client sees the updates, not the answer" {
+@test "at the level, the text is asked before the next prompt; the client sees the updates, not the response" {
 	plays '[{"updates":['"$commands,$(context 900)"']},{"say":"compacted","updates":['"$(context 100)"']},{"say":"done"}]'
 	budget --at 90%=/compact
 	turn 1 s one
@@ -39,7 +39,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 }
 
 # bats test_tags=slow
-@test "a context that is told behind the answer counts" {
+@test "a context that is reported after the response counts" {
 	plays '[{"late":['"$(context 950)"']}]'
 	budget --at 90=summarize
 	turn 1 s one
@@ -68,7 +68,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 }
 
 # bats test_tags=slow
-@test "a command that the agent does not list is told once, and sent" {
+@test "a command that the agent does not list is reported once, and sent" {
 	plays '[{"updates":['"$(context 900)"']},{"updates":['"$(context 100),$(context 900)"']},{}]'
 	budget --at '90%=/compact now'
 	for i in 1 2 3; do turn $i s "$i"; done
@@ -204,7 +204,7 @@ holds() {
 }
 
 # bats test_tags=slow
-@test "an agent that dies while a prompt waits: the client is told" {
+@test "an agent that dies while a prompt waits: the client gets an error" {
 	plays '[{"updates":['"$(context 900)"']},{"die":true}]'
 	budget --at 90=summarize
 	turn 1 s one

@@ -225,7 +225,7 @@ answers_first() {
 	finish
 }
 
-@test "a new prompt replaces the budget: its own begins anew" {
+@test "a new prompt replaces the budget: its own starts from 0" {
 	plays '[{"out":100},{"hold":true},{"out":100},{"out":1950}]'
 	budget --target 2k
 	prompt 1 s one
@@ -258,7 +258,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "a session that is closed in a nudge: the client gets its answer ahead of close's" {
+@test "a session that is closed in a nudge: the client gets its response before close's" {
 	plays '[{"out":100},{"hold":true}]'
 	budget --target 2k
 	prompt 1 s work
@@ -275,7 +275,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(told | tail -n 1)" 's: Target: 100 / 2,000 (5%): the session was closed'
 }
 
-@test "an agent that dies in a nudge: the client still gets its answer" {
+@test "an agent that dies in a nudge: the client still gets its response" {
 	plays '[{"out":100},{"out":200},{"die":true}]'
 	budget --target 2k
 	prompt 1 s work
@@ -297,7 +297,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "a client that has sent all and left gets its answer" {
+@test "a client that has sent all and left gets its response" {
 	plays '[{"out":100}]'
 	start acp-budget --target 2k -- ./agent
 	prompt 1 s work
@@ -306,7 +306,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "updates behind the answer of a turn that goes on pass at once" {
+@test "updates after the response of a turn that goes on pass at once" {
 	plays '[{"out":100,"late":[{"sessionUpdate":"usage_update","used":5,"size":10}]},{"hold":true}]'
 	budget --target 2k
 	prompt 1 s work
@@ -348,7 +348,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "odd answers pass: no object, no result that is one, usage that is none" {
+@test "odd responses pass: no object, no result that is one, usage that is none" {
 	for result in 'null' '5' '[]' '{"stopReason":5}' '{"usage":7,"stopReason":"end_turn"}' '{"usage":{"outputTokens":-1},"stopReason":"end_turn"}'; do
 		cat >agent <<-END
 			#!/bin/sh
@@ -364,7 +364,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "an agent that answers a prompt again while its answer is held: the repeat goes nowhere" {
+@test "an agent that answers a prompt again while its response is held: the repeat is discarded" {
 	cat >agent <<-'END'
 		#!/bin/sh
 		read -r line
@@ -411,7 +411,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["cancelled",300]'
 }
 
-@test "--status thought tells the client, in its own session" {
+@test "--status thought shows the client, in its own session" {
 	plays '[{"out":300},{"out":1700}]'
 	budget --target 2k --status thought
 	turn 1 's"x' work
@@ -442,7 +442,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "an agent that answers everything twice: the client gets one answer, with the sum" {
+@test "an agent that answers everything twice: the client gets one response, with the sum" {
 	plays '[{"out":1000}]'
 	start acp-budget --target 3k -- acp-fault --duplicate 1 --from agent -m session/prompt --seed 1 -- ./agent
 	turn 1 s work
@@ -451,7 +451,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(grep -c 'agent: line [46]: a response to no open request of ours: dropped' err)" 2
 }
 
-@test "--status none tells nothing, --status tty writes to the terminal or says that there is none" {
+@test "--status none shows nothing, --status tty writes to the terminal or reports that there is none" {
 	plays '[{"out":2000}]'
 	budget --target 2k --status none
 	turn 1 s work
@@ -461,7 +461,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_output --regexp '^acp-budget: --status tty: /dev/tty: '
 	# shellcheck disable=SC2016
 	printf '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n' >in
-	script -qec 'acp-budget --target 2k --status tty -- ./agent <in >out 2>err2' /dev/null </dev/null >terminal
+	python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c 'acp-budget --target 2k --status tty -- ./agent <in >out 2>err2' </dev/null >terminal
 	grep -q 's: Target: 2,000 used (2,000 min ✓)' terminal
 	assert_equal "$(cat err2)" ''
 }

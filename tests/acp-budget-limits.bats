@@ -67,7 +67,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 }
 
 # bats test_tags=slow
-@test "a cost that comes behind the answer counts, and one that begins anew is added" {
+@test "a cost that comes after the response counts, and one that starts again is added" {
 	plays '[{"late":['"$(cost 3)"']},{"late":['"$(cost 2)"']}]'
 	budget --max-cost 5USD
 	turn 1 s one
@@ -226,6 +226,21 @@ s: error: --at cannot be enforced: the agent reports no context'
 s: --max-cost 5 USD is reached: 5 USD
 s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
 	run ! grep -q session/cancel got
+}
+
+@test "at a terminal the end says how much of each limit was used" {
+	plays '[{"out":400,"updates":['"$(cost 0.04)"']}]'
+	export XDG_STATE_HOME=$PWD/state
+	prompts() {
+		start script -qec "acp-budget $* -- ./agent 2>&1 >/dev/null" /dev/null
+		prompt 1 s one
+		wait_for test -s got
+		finish
+		tr -d '\r' <seen | grep -v -e '"method"' -e waiting | sed 's/^.*\(acp-budget: \)/\1/'
+	}
+	assert_equal "$(prompts --max-cost 5USD,20USD/day --max-tokens 2k --max-turns 3 --max-context 95)" \
+	    'acp-budget: s: 0.04 of 5 USD, 0.04 of 20 USD today, 500 of 2,000 tokens, 1 of 3 turns, context 10% of 95%'
+	assert_equal "$(prompts --target 1)" 'acp-budget: s: Target: 400 used (1 min ✓)'
 }
 
 @test "--hard cancels what runs" {

@@ -40,7 +40,7 @@ silent() {
 
 call='{"sessionUpdate":"tool_call","toolCallId":"c","status":"in_progress"}'
 
-@test "a silent turn is reported, cancelled, and answered with an error; a late response goes nowhere" {
+@test "a silent turn is reported, cancelled, and answered with an error; a late response is discarded" {
 	silent '{"sessionUpdate":"plan"}'
 	budget --max-silence 300ms
 	prompt 1 s work
@@ -96,7 +96,7 @@ since() {
 	(($(since "$(<alive)" 0.4s) >= 400))
 }
 
-@test "v2: a late acceptance of a prompt that was answered in the agent's place goes nowhere" {
+@test "v2: a late acceptance of a prompt that was answered in the agent's place is discarded" {
 	silent
 	budget --max-silence 100ms
 	send '{"id":0,"method":"initialize","params":{"protocolVersion":2}}'

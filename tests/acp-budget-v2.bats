@@ -27,7 +27,7 @@ states() {
 	jq -c 'select(.params.update.sessionUpdate == "state_update").params.update | [.state, .stopReason, .usage.outputTokens]' seen
 }
 
-@test "one prompt, one answer at once, one idle state with the sum" {
+@test "one prompt, one response at once, one idle state with the sum" {
 	v2 '[{"out":300,"say":"a"},{"out":800,"say":"b"},{"out":700,"say":"c"}]' --target 2k
 	prompt 1 s work
 	until_line '"idle"'
@@ -57,7 +57,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 }
 
 # bats test_tags=slow
-@test "an answer without anything in it is an acceptance" {
+@test "a response without anything in it is an acceptance" {
 	cat >agent <<-'END'
 		#!/bin/bash
 		idle() { echo '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn","usage":{"outputTokens":'"$1"'}}}}'; }

@@ -97,7 +97,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(asked | wc -l)" 1
 }
 
-@test "the explanation comes once in a session, behind the user's blocks; other bytes stay" {
+@test "the explanation comes once in a session, after the user's blocks; other bytes stay" {
 	plays '[{"out":5000}]'
 	budget --target 2k
 	send ' {"id":1,"method":"session/prompt","params":{"prompt" : [{"text":"one","type":"text","n":1.50} ],"sessionId":"s"}}'
@@ -162,7 +162,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	done
 }
 
-@test "a stop reason other than end_turn ends it, and is the answer's" {
+@test "a stop reason other than end_turn ends it, and is the response's" {
 	plays '[{"out":100},{"out":200,"stop":"max_tokens"}]'
 	budget --target 2k
 	turn 1 s work
@@ -196,7 +196,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(told)" 's: Target: 0 / 2,000 (0%): the agent answered with an error: log in'
 }
 
-@test "the answer is spliced: all but the counts and the stop reason is the agent's own" {
+@test "the response is spliced: all but the counts and the stop reason is the agent's own" {
 	plays '[{"result":{"x":1,"stopReason":"end_turn","_meta":{"traceparent":"00"},"usage":{"output_tokens":100,"total_tokens":null,"y":[]}}},
 		{"result":{"stopReason":"refusal","_meta":{"traceparent":"11"},"usage":{"outputTokens":50,"totalTokens":60,"thoughtTokens":7}}}]'
 	budget --target 2k
@@ -205,7 +205,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"x":1,"stopReason":"refusal","_meta":{"traceparent":"00"},"usage":{"output_tokens":150,"total_tokens":60,"y":[],"thoughtTokens":7}}}'
 }
 
-@test "what was billed counts: the sum of the rows per model, in the answer as well" {
+@test "what was billed counts: the sum of the rows per model, in the response as well" {
 	row() { printf '{"model":"%s","token_count":{"totalTokens":%s,"inputTokens":0,"outputTokens":%s}}' "$1" "$2" "$2"; }
 	plays '[{"result":{"stopReason":"end_turn","usage":{"totalTokens":10,"outputTokens":10,"inputTokens":0},"_meta":{"quota":{"model_usage":['"$(row m 10),$(row n 500)"']}}}},
 		{"result":{"stopReason":"end_turn","usage":{"totalTokens":20,"outputTokens":20,"inputTokens":0},"_meta":{"quota":{"model_usage":['"$(row m 1500),$(row o 5)"']}}}}]'

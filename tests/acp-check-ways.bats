@@ -80,14 +80,14 @@ teardown() {
 	assert_output "s.jsons:3: 1.500000 $WRONG"
 }
 
-@test "several files: each begins anew, and one violation is enough" {
+@test "several files: each is checked by itself, and one violation is enough" {
 	head -n 2 s.rec >good.rec
 	run -1 acp-check good.rec s.rec good.rec
 	assert_output "s.rec:3: 1.500000 $WRONG"
 	acp-check good.rec good.rec
 }
 
-@test "a header in a recording begins anew, and what was open there ends, which is no violation" {
+@test "a header in a recording begins a new connection: what was open ends, which is no violation" {
 	head -n 3 s.rec | sed 's/"cwd":7/"cwd":"\/"/' >part
 	{ cat part; echo '{"acp-recording":1}'; cat part; echo '{"t":3,"from":"agent","msg":{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}}'; } >two.rec
 	run -0 acp-check two.rec
@@ -194,7 +194,7 @@ teardown() {
 	assert_output --regexp '^hang.rec:[0-9]+: [0-9.]+ client session/prompt: tolerated: abandoned: id: expected a response within [0-9.]+ s, in which the agent sent .*, found 2$'
 }
 
-@test "-F: a recording is checked as it grows, until the check is told to end" {
+@test "-F: a recording is checked as it grows, until a signal" {
 	head -n 2 s.rec >grows.rec
 	acp-check -F grows.rec >found 3>&- &
 	sed -n 3p s.rec >>grows.rec
@@ -332,25 +332,55 @@ teardown() {
 	grep -q $'^-\tnot checked: ' rules
 }
 
-@test "a terminal gets a verdict" {
+@test "at a terminal findings are grouped by rule, the worst first, with a verdict at the end" {
 	on_terminal() {
 		python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'
 	}
-	assert_equal "$(on_terminal acp-check s.rec)" "s.rec:3: 1.500000 $WRONG
+	assert_equal "$(NO_COLOR=1 on_terminal acp-check s.rec)" "schema: violation, 1 time
+  A value does not match the schema of its method, and a peer that follows
+  the schema refuses the message.
+    s.rec:3: 1.500000 client session/new: params.cwd: expected a string,
+    found 7
+
 4 messages, 1 session: 1 violation"
 	assert_equal "$(on_terminal acp-check --ignore schema s.rec)" '4 messages, 1 session: no findings'
+	# What was asked for is not there: no verdict.
+	assert_equal "$(on_terminal acp-check --session zzz s.rec)" "$(acp-check --session zzz s.rec 2>&1)"
 	run -0 acp-check --ignore schema s.rec
 	refute_output
+	# In colour, and the same in a pipe that wants it.
+	on_terminal acp-check s.rec >shown
+	assert_equal "$(head -n 1 shown)" $'\e[1;31mschema\e[0m: violation, 1 time'
+	run -1 acp-check --color always s.rec
+	diff shown - <<<"$output"
+	assert_equal "$(on_terminal acp-check --color never s.rec | head -n 1)" 'schema: violation, 1 time'
+	run -2 acp-check --color always -f json s.rec
+	# What goes to a file has a line each.
+	on_terminal acp-check -o found s.rec >shown
+	assert [ ! -s shown ]
+	assert_equal "$(<found)" "s.rec:3: 1.500000 $WRONG"
+}
+
+@test "at a terminal no line is longer than 76 columns, however long words and names are; of many findings the first 20 are shown" {
+	name=$(printf 'ä%.0s' {1..90})
+	jq -c --arg name "$name" 'if .msg.method == "session/new" then .msg.params[$name] = "\u001b[2J" + $name | .msg.params.mcpServers = [range(30)] else . end' s.rec >"$name.rec"
+	run -1 acp-check --color always -l note "$name.rec"
+	assert_equal "$(awk '{ gsub(/\033\[[0-9;]*m/, "") } length > 76' <<<"$output")" ''
+	python3 -c 'import sys; sys.stdin.buffer.read().decode()' <<<"$output"
+	refute_output --partial $'\e[2J'
+	assert_line '    ... and 11 more (a pipe gets all)'
+	assert_equal "$(grep -c 'params.mcpServers' <<<"$output")" 19
+	[[ $(grep -n -e '^.*schema.*: violation' -e 'unknown-field' <<<"$output" | cut -d : -f 2 | head -n 1) == *schema* ]]
 }
 
 @test "options that select no message are no check: status 2, and what there is" {
 	run -2 acp-check -m session/nwe s.rec
-	assert_output 'acp-check: no message is selected; there are: initialize, session/new; sessions s'
+	assert_output 'acp-check: no message is selected (did you mean session/new?); there are: initialize, session/new'
 	run -2 acp-check --session zzz s.rec
 	run -0 acp-check --from agent s.rec
 	# A stream is not judged by that.
 	run -0 --separate-stderr acp-check -m session/nwe <down
-	assert_equal "$stderr" 'acp-check: no message is selected; there are: initialize, session/new'
+	assert_equal "$stderr" 'acp-check: no message is selected (did you mean session/new?); there are: initialize, session/new'
 }
 
 @test "-o: findings go to the file, which has mode 0600; -a appends" {

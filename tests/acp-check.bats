@@ -88,12 +88,16 @@ holds() {
 		grep -qE "breaks $rule (violation|tolerated|note)" "$BATS_TEST_FILENAME" || echo "$rule"
 	done)
 	assert_equal "$missing" ''
-	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 42
+	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 44
 }
 
 @test "conversations that break one rule each, and others that keep all in unusual ways, also spelled otherwise" {
 	run -0 python3 "$TOP/tests/model/check_cases.py"
-	assert_output --regexp '^[6-9][0-9] break a rule, [6-9][0-9] keep all$'
+	assert_output --regexp '^([6-9][0-9]|1[0-9]{2}) break a rule, ([6-9][0-9]|1[0-9]{2}) keep all$'
+}
+
+@test "random sessions that keep all rules have no finding; of one thing that is wrong the rule is found" {
+	python3 "$TOP/tests/model/check_walk.py" --count "${ACP_ROUNDS:-$(sample 100 1000)}"
 }
 
 @test "the manual page lists the rules, and their levels" {
@@ -245,12 +249,22 @@ holds() {
 	echo '< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}' | turn | holds
 }
 
+@test "response-unknown: a broken request excuses a response of the other side, not of its sender" {
+	turn <<-'END' | records >in.rec
+		< {"jsonrpc":"2.0","id":5,"method":5}
+		< {"jsonrpc":"2.0","id":99,"result":{}}
+		> {"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"not a request"}}
+	END
+	run acp-check -f json --level note --ignore noise in.rec
+	assert_equal "$(jq -r '"\(.rule) \(.from)"' <<<"$output")" 'response-unknown agent'
+}
+
 @test "unanswered: --where sees the request" {
 	turn no </dev/null | records >in.rec
 	run -1 acp-check -f json -w '.params.prompt' in.rec
 	assert_equal "$(jq -r .rule <<<"$output")" unanswered
 	run -2 acp-check -f json -w '.params.other' in.rec
-	assert_output 'acp-check: no message is selected; there are: initialize, session/new, session/prompt; sessions s'
+	assert_output 'acp-check: no message is selected; there are: initialize, session/new, session/prompt'
 }
 
 @test "capability: what the client advertised counts by the version that is agreed on" {
@@ -284,7 +298,7 @@ holds() {
 	turn no </dev/null | records >in.rec
 	run -1 acp-check --session s in.rec
 	run -2 acp-check --session other in.rec
-	assert_output 'acp-check: no message is selected; there are: initialize, session/new, session/prompt; sessions s'
+	assert_output 'acp-check: --session other: no session has this id; there are: s'
 	# Nothing is known of what a recording does not hold, and of what goes on in another.
 	turn no </dev/null | grep '^>' | holds
 	{ turn no </dev/null; echo '{"t":2,"event":"rotated"}'; } | holds
@@ -341,6 +355,20 @@ holds() {
 	{ opened | sed '$d'; update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}'; opened | tail -n 1; } | holds
 }
 
+@test "session-twice, terminal-released" {
+	new='> {"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
+< {"jsonrpc":"2.0","id":3,"result":{"sessionId":"\u0073"}}'
+	{ opened; echo "$new"; } | breaks session-twice violation result.sessionId
+	release='< {"jsonrpc":"2.0","id":"ID","method":"terminal/METHOD","params":{"sessionId":"s","terminalId":"t"}}
+> {"jsonrpc":"2.0","id":"ID","result":{}}'
+	for method in kill release wait_for_exit; do
+		{ opened; sed 's/METHOD/release/; s/ID/a/' <<<"$release"; sed "s/METHOD/$method/; s/ID/b/" <<<"$release"; } |
+			breaks terminal-released violation params.terminalId
+	done
+	# More than are kept.
+	{ opened; for n in {1..3000}; do sed "s/METHOD/release/; s/ID/$n/; s/\"t\"/\"t$n\"/" <<<"$release"; done; } | holds
+}
+
 @test "subagent-unannounced" {
 	supports='s/"terminal":true/&,"subagents":{}/'
 	update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}' child >child
@@ -378,7 +406,7 @@ holds() {
 	} | turn | sed 's/"end_turn"/"cancelled"/' | breaks cancelled-permission violation result.outcome.outcome
 }
 
-@test "cancelled-turn in v2: the state tells the end" {
+@test "cancelled-turn in v2: the state shows the end" {
 	{ v2; state running; echo '> {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 		state idle ',"stopReason":"end_turn"'; } | breaks cancelled-turn violation params.update.stopReason
 	{ v2; state running; update '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"t","status":"in_progress"}'
@@ -474,6 +502,16 @@ holds() {
 	opened | sed 's|"cwd"|"systemPrompt":{"type":"append","text":"x"},"cwd"|' | records >in.rec
 	run -1 acp-check -f json --unstable in.rec
 	assert_output --partial '"rule":"capability"'
+	# To replace the agent's own prompt is a capability of its own.
+	for mode in append override; do
+		opened | sed 's|"cwd"|"systemPrompt":{"mode":"'$mode'","content":[{"type":"text","text":"x"}]},"cwd"|; s/"close":{}/&,"systemPrompt":{}/' | records >$mode.rec
+	done
+	acp-check --unstable append.rec
+	run -1 acp-check -f json --unstable override.rec
+	assert_equal "$(rules <<<"$output")" 'capability violation params.systemPrompt.mode'
+	assert_output --partial '"expected":"sessionCapabilities.systemPrompt.mode.override"'
+	sed -i 's/"systemPrompt":{}/"systemPrompt":{"mode":{"override":{}}}/' override.rec
+	acp-check --unstable override.rec
 	opened | sed '2s|"agentCapabilities"|"authMethods":[{"type":"terminal","id":"t","name":"T"}],&|' | records >in.rec
 	run -1 acp-check -f json --unstable in.rec
 	assert_output --partial '"path":"result.authMethods[].type","expected":"auth.terminal"'
@@ -716,7 +754,7 @@ holds() {
 	refute_output
 }
 
-@test "a first line that is no record: noise before bare messages, damage without any" {
+@test "a first line that is not a record: noise before bare messages, damage without any" {
 	turn <<<'' | grep . | records >in.rec
 	acp-tap -f raw in.rec >bare
 	{ echo 'Welcome!'; cat bare; } >noisy

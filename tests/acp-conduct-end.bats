@@ -41,6 +41,13 @@ has_said() {
 	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
+@test "an agent that no proxy has asked to initialize sees the end of its input, too" {
+	run --separate-stderr timeout 60 acp-conduct --no-mcp --grace 1000s -p 'jq -c --unbuffered "{id, result: {}}"' -- cat \
+		<<<'{"id":1,"method":"initialize","params":{}}'
+	assert_success
+	assert_output '{"id":1,"result":{}}'
+}
+
 @test "a frame filter ends in order when the agent has, though the client is there" {
 	start -f 'rulefilter x:drop' -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; exit 3'
 	ends_itself 3

@@ -76,8 +76,8 @@ asks() {
 	# Another chain's patience, several times ours, is our clock.
 	acp-conduct --grace 500ms -- sleep 1000 </dev/null 2>/dev/null 9>&-
 	asks two
-	ends 0
 	run ! grep -q stopped said
+	ends 0
 }
 
 @test "one that ends before its input has died, whatever its status: it is started again" {
@@ -195,7 +195,7 @@ blocked() {
 	done
 }
 
-@test "the new process is told, and goes on with its recording; what it starts is not told" {
+@test "the new process learns that it is a restart, and goes on with its recording; what it starts does not" {
 	ACP_RESTARTED=1 start -f 'acp-tap -o s.rec' -u 'mortal "echo first \${ACP_RESTARTED-no} >&2; exec cat"' \
 		-- sh -c 'echo "has ${ACP_RESTARTED-no}" >&2; exec cat'
 	asks one
@@ -244,7 +244,7 @@ blocked() {
 	run ! grep dropped said
 }
 
-@test "a line that it left torn is closed by a newline; what is behind it comes as a line of its own" {
+@test "a torn line that it left is closed by a newline; what comes next is a line of its own" {
 	mkfifo go
 	start -d 'mortal "printf %s torn; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
 	wait_for runs mortal 2
@@ -473,7 +473,7 @@ has_died() {
 	converse --record hops.rec -f 'rulefilter x:drop' -u cat -d acp-tap -d acp-tap -d cat
 }
 
-@test "kill -9 of random filters: nothing is doubled, no line is glued, survivors deliver, each death is told" {
+@test "kill -9 of random filters: nothing is doubled, no line is glued, survivors deliver, each death is reported" {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
 	run squall run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$(sample 20 200 60)}" "$BATS_TEST_TMPDIR"
 	assert_success

@@ -131,7 +131,16 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 }
 
 # bats test_tags=slow
-@test "initialize may be repeated after it was answered, too: everybody is asked anew" {
+@test "--init-timeout is for the initialization alone, also where the first component is a filter" {
+	start --no-mcp --init-timeout 5s -f 'acp-tap -o b.rec' -p 'acp-tap -o a.rec' -- ./agent
+	begin
+	a_while_passes 6s
+	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
+	responds 1 '{"method":"m","params":null}'
+	ends 0
+}
+
+@test "initialize may be repeated after it was answered, too: everybody is asked again" {
 	start --no-mcp -p 'acp-tap -o a.rec' -f 'acp-tap -o b.rec' -- ./agent
 	begin
 	say '{"jsonrpc":"2.0","id":"b","method":"initialize","params":{"protocolVersion":7}}'
@@ -159,7 +168,7 @@ no_proxy() {
 	run ! grep -q proxy/initialize got
 }
 
-@test "an agent behind -p refuses proxy/initialize: it is named, and the chain ends at once" {
+@test "an agent given as -p refuses proxy/initialize: it is named, and the chain ends at once" {
 	cat >plain.jq <<-'EOS'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
 		else {jsonrpc: "2.0", id: .id, error: {code: -32601, message: "Method not found"}} end
@@ -168,7 +177,7 @@ no_proxy() {
 }
 
 # bats test_tags=slow
-@test "cat behind -p echoes the question: it is named, and the client does not receive it" {
+@test "cat given as -p echoes the question: it is named, and the client does not receive it" {
 	no_proxy cat cat
 }
 

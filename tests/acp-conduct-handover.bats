@@ -112,7 +112,7 @@ component() {
 
 # --- cancellations
 
-@test "a cancelled request that its proxy had read fails; the next process has never heard of it" {
+@test "a cancelled request that its proxy had read fails; the next process never gets it" {
 	component holding 1 <<-'EOS'
 		while IFS= read -r line; do
 			case $line in
@@ -414,7 +414,7 @@ ended_well() {
 }
 
 # bats test_tags=slow
-@test "a filter dies again after the lane behind it has ended: no memory is used that was freed" {
+@test "a filter dies again after the direction towards its neighbour has ended: no freed memory is used" {
 	forwarding f
 	chattering
 	printf '#!/bin/bash\necho $$ >>g.lives\nexec cat\n' >g

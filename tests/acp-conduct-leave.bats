@@ -112,6 +112,31 @@ last() {
 	ends 0
 }
 
+@test "SIGTERM: a request that a one-way filter has passed on gets its response, though the filter has ended" {
+	cat >late <<-'EOS'
+		#!/bin/bash
+		respond() { jq -c --arg text "$1" '{jsonrpc, id, result: {text: $text}}'; }
+		IFS= read -r line && respond first <<<"$line"
+		IFS= read -r line && touch asked
+		cat >/dev/null
+		respond 'at the end' <<<"$line"
+	EOS
+	chmod +x late
+	for filter in '-d cat' '-u cat' '-d cat -p acp-tap -u cat'; do
+		rm -f asked
+		# shellcheck disable=SC2086
+		start --no-mcp --record r.rec $filter -- ./late
+		begin
+		say '{"jsonrpc":"2.0","id":7,"method":"x"}'
+		wait_for test -e asked
+		kill -TERM "$conduct"
+		gets '"id":7'
+		grep -F '"id":7' got | grep -F 'at the end' || fail "$filter: $(cat got said)"
+		ends_itself 0
+		exec 9>&-
+	done
+}
+
 @test "a client that closes only its reading end has left: the agent sees the end of its input" {
 	for chain in '-f acp-tap' '-f acp-tap -f acp-tap' '-p acp-tap' '-f acp-tap -p acp-tap'; do
 		rm -f client up

@@ -33,7 +33,7 @@ chain() {
 	output=$(jq -c 'if .id == 0 then .result.agentCapabilities.mcpCapabilities.acp else .result.mcpServers[0].args[0] end' <<<"$output" | tr '\n' ' ')
 }
 
-@test "with proxies all of them, and the client, hear that the agent takes servers of type acp; an agent without gets a stdio server" {
+@test "all proxies and the client learn that the agent supports servers of type acp; an agent that does not gets a stdio server" {
 	chain -p 'acp-tap -o a.rec' -f acp-tap -p 'acp-tap -o b.rec' -- $agent
 	assert_output 'true "--connect" '
 	for record in a.rec b.rec; do
@@ -83,7 +83,7 @@ chain() {
 	done
 }
 
-@test "an agent that takes them hears and says everything byte for byte" {
+@test "for an agent that supports them every byte passes in both directions" {
 	cat >says <<-'EOF2'
 		#!/bin/sh
 		IFS= read -r line && printf '%s\n' "$line" >>heard

@@ -92,7 +92,7 @@ initialize() {
 }
 
 # bats test_tags=slow
-@test "the peers are added to a list that the successor has sent, and replace what is no list" {
+@test "the peers are added to a list that the successor has sent, and replace what is not a list" {
 	local has
 	while IFS=';' read -r has expected; do
 		start -p "$coordinator" --peer "$(peer a)" --no-mcp -- jq -c --unbuffered --argjson result "$has" '{jsonrpc: "2.0", id, $result}'
@@ -108,7 +108,7 @@ initialize() {
 	EOS
 }
 
-@test "an unknown peer, and a name that is no string, get -32602; a request before initialize -32600" {
+@test "an unknown peer, and a name that is not a string, get -32602; a request before initialize -32600" {
 	pair
 	to 1 c hello
 	responds 1 -32602
@@ -170,7 +170,7 @@ initialize() {
 	ends 0
 }
 
-@test "a peer asks the client, and hears its answer" {
+@test "a peer asks the client, and gets its response" {
 	pair
 	initialize 1 a
 	initialize 2 b
@@ -283,7 +283,7 @@ initialize() {
 	assert_equal "$(error 5 .code)" -32603
 }
 
-@test "what is no message, and an envelope, from a peer are refused and reported" {
+@test "what is not a message, and an envelope, from a peer are refused and reported" {
 	cat >odd <<-'EOS'
 		#!/bin/sh
 		read -r line
@@ -341,7 +341,7 @@ initialize() {
 	ends 0
 }
 
-@test "when the proxy dies, its next process hears what it had initialized, and an open request at a peer has one response" {
+@test "when the proxy dies, its next process learns what was initialized, and an open request at a peer gets one response" {
 	pair
 	initialize 1 a
 	to 2 a hang

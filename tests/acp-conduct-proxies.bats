@@ -71,7 +71,7 @@ chain() {
 		IFS= read -r question
 		case $question in *'"proxy/initialize"'*) exit 0 ;; esac
 		echo "$question" | jq -c '{jsonrpc: "2.0", id: .id, result: {asked: "underscore"}}'
-		exec cat >/dev/null
+		cat >/dev/null
 	EOF
 	chmod +x mortal
 	for proxy in 'jq -c --unbuffered --arg how refuse -f older.jq' 'jq -c --unbuffered --arg how forward -f older.jq' ./mortal; do
@@ -114,7 +114,7 @@ chain() {
 	assert_output '{"jsonrpc":"2.0","id":0,"result":-32602}'
 }
 
-@test "noise, and answers to nothing, are dropped with a line" {
+@test "noise, and responses to nothing, are dropped with a line" {
 	chain -p acp-tap <<-'EOF'
 		hello
 		{"jsonrpc":"2.0","id":99,"result":{}}
@@ -219,7 +219,7 @@ chain() {
 	assert_output --partial '"code":-32600'
 }
 
-@test "the Rust conductor's command line; an agent of that name goes behind --" {
+@test "the Rust conductor's command line; an agent of that name goes after --" {
 	printf '%s\n' "$init" >input
 	run --separate-stderr timeout 60 acp-conduct --trace t.jsons agent 'acp-tap -o a.rec' "$agent" <input
 	assert_success
@@ -308,7 +308,7 @@ chain() {
 		grep VmHWM "/proc/$PPID/status" >peak
 	EOF
 	chmod +x agent
-	run --separate-stderr timeout 300 acp-conduct -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' \
+	run --separate-stderr acp-conduct --grace 300s -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' \
 		-p 'acp-tap -o /dev/null' -- ./agent <input
 	assert_success
 	cmp <(tail -n 1 input) big

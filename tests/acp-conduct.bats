@@ -56,7 +56,7 @@ session() {
 	cmp sent got
 }
 
-@test "the same over socket pairs, one for each lane or one for both" {
+@test "the same over socket pairs, one for each direction or one for both" {
 	session >sent
 	meet sockets acp-conduct -f "$through" -- cat <sent >got
 	cmp sent got
@@ -83,13 +83,13 @@ session() {
 	assert_success
 }
 
-@test "one-way filters stand in their lane only" {
+@test "a one-way filter is in its direction only" {
 	run acp-conduct -d 'sed -u s/^/1/' -u 'sed -u s/^/2/' -d 'sed -u s/^/3/' -u 'sed -u s/^/4/' -- sed -u 's/^/|/' <<<'x'
 	assert_output '24|31x'
 	assert_success
 }
 
-@test "PROTO=ACP is told to -f filters, and to nobody else" {
+@test "only -f filters get PROTO=ACP" {
 	# shellcheck disable=SC2016
 	PROTO=TCP run acp-conduct -f 'echo "f $PROTO" >&2; '"$through" \
 		-d 'echo "d ${PROTO-none}" >&2; cat' -u 'echo "u ${PROTO-none}" >&2; cat' \
@@ -152,8 +152,11 @@ session() {
 # --- stderr
 
 @test "stderr arrives line by line with the component's name in front" {
-	run acp-conduct -d "sh -c 'echo one >&2; cat'" -- sh -c 'echo two >&2; cat; printf three >&2' </dev/null
+	run acp-conduct -d "sh -c 'echo one >&2; echo sh: four >&2; echo sh: >&2; cat'" -- sh -c 'echo two >&2; cat; printf three >&2' </dev/null
 	assert_line 'sh: one'
+	# Who names itself is not named twice.
+	assert_line 'sh: four'
+	assert_line 'sh: sh:'
 	assert_line 'agent: two'
 	assert_line 'agent: three'
 	assert_success

@@ -53,7 +53,7 @@ differences() {
 	assert_line --partial '.params.update.locations[0].path'
 }
 
-@test "an id that stands for two is a difference" {
+@test "an id that is used for two is a difference" {
 	elsewhere "$FIXTURE" | sed '18s/call-1/call-2/' >other.rec
 	run -1 acp-diff --match params "$FIXTURE" other.rec
 	assert_line '   .params.toolCall.toolCallId: paired with another id before'
@@ -159,7 +159,7 @@ differences() {
 	assert_line ' agent: session/update agent_message_chunk, -2: missing'
 }
 
-@test "a message that is missing is one difference, and those behind it are none" {
+@test "a message that is missing is one difference, and those after it are none" {
 	sed 19d "$FIXTURE" >other.rec
 	run -1 differences --match exact "$FIXTURE" other.rec
 	assert_output '1 client response to session/request_permission 19 - missing .'
@@ -182,7 +182,7 @@ differences() {
 	assert_equal "$(sort -u <<<"$output")" 2
 }
 
-@test "lanes and sessions may interleave in another way" {
+@test "directions and sessions may interleave in another way" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
 		< {"id":1,"result":{"sessionId":"A"}}
@@ -372,7 +372,7 @@ xml() {
 	run -0 acp-diff --match method a.rec b.rec
 }
 
-@test "requests that are not answered, and answers to nothing" {
+@test "requests that are not answered, and responses to nothing" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"a"}
 		> {"id":2,"method":"b"}
@@ -523,7 +523,7 @@ xml() {
 }
 
 # bats test_tags=slow
-@test "a session that is refused is an answer that differs, and messages that are missing" {
+@test "a session that is refused is a response that differs, and messages that are missing" {
 	sed '4,$d' "$FIXTURE" >other.rec
 	printf '%s\n' '{"from":"agent","line":"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no\"}}"}' >>other.rec
 	acp-diff -f json "$FIXTURE" other.rec >found || status=$?

@@ -102,7 +102,7 @@ peak() {
 	done
 }
 
-@test "what stands beside a change is shown once its call has no change any more" {
+@test "what is beside a change is shown once its call has no change any more" {
 	old=$(seq 1 9 | jq -Rs .)
 	change='"content":[{"type":"diff","path":"p","oldText":'$old',"newText":"1\n"},{"type":"diff","path":"q","patch":{"text":"@@ -1 +1 @@\n-a\n+b\n@5\n"}}]'
 	call_of '"rawInput":"beside","status":"pending",'"$change" >s.nd

@@ -162,7 +162,7 @@ is_markdown() {
 	becomes '@name #12 ftp://x' '<p>@name #12 ftp://x</p>'
 }
 
-@test "a text of more than 256 KiB stands on the page as it is" {
+@test "a text of more than 256 KiB is on the page as it is" {
 	perl -e 'print "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"" . "*a* " x 70000 . "\"}}}}\n"' >s.nd
 	run ! grep -q '<em>' <(acp-export s.nd)
 	[ "$(acp-export s.nd | grep -o '\*a\*' | wc -l)" -eq 70000 ]

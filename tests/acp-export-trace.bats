@@ -33,13 +33,13 @@ session_rec() {
 
 # spans FILE FILTER: jq over each span, its attributes as an object.
 spans() {
-	acp-export -f otlp "$1" | jq -c ".resourceSpans[].scopeSpans[].spans[] | .attributes |=
+	acp-export -f otlp "$1" | jq -c ".resourceSpans[]?.scopeSpans[].spans[] | .attributes |=
 	    (map({(.key): (.value | .stringValue // .intValue // .arrayValue)}) | add) | $2"
 }
 
 # The rules of OTLP's JSON form.
 otlp_rules() {
-	jq -e '[.resourceSpans[].scopeSpans[].spans[]] | length > 0 and all(.[];
+	jq -se '[.[].resourceSpans[]?.scopeSpans[].spans[]] | length > 0 and all(.[];
 	    (.traceId | test("^[0-9a-f]{32}$")) and (.spanId | test("^[0-9a-f]{16}$")) and (.traceId | test("[^0]")) and
 	    (.name | length > 0) and (.kind == 1 or .kind == 3) and (.startTimeUnixNano | test("^[0-9]+$")) and
 	    (.endTimeUnixNano | tonumber) >= (.startTimeUnixNano | tonumber)) and
@@ -81,16 +81,59 @@ otlp_rules() {
 	assert_line --index 0 null
 }
 
-@test "otlp: one line; exported twice it is the same; ids are valid for every fixture" {
+@test "otlp: each line is a request; exported twice it is the same; ids are valid for every fixture" {
 	local file
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
 		acp-export -f otlp "$file" >one
 		acp-export -f otlp -o two "$file"
 		cmp one two
-		assert_equal "$(wc -l <one)" 1
+		assert_equal "$(jq -c keys one)" $'["resourceSpans"]\n["resourceMetrics"]'
 		otlp_rules <one
 	done
-	acp-export -f otlp "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl | jq -e '.resourceSpans | length == 1' >/dev/null
+}
+
+@test "otlp: the metrics are what the spans of the turns add up to, each in its bucket" {
+	local file
+	session_rec >s.rec
+	for file in s.rec "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
+		acp-export -f otlp "$file" | python3 -c 'if True:
+			import collections, json, sys
+			lines = list(map(json.loads, sys.stdin))
+			def values(attributes):
+			    return {a["key"]: next(iter(a["value"].values())) for a in attributes}
+			want = collections.defaultdict(list)
+			for span in (s for l in lines for r in l.get("resourceSpans", []) for c in r["scopeSpans"] for s in c["spans"] if s["kind"] == 3):
+			    a = values(span["attributes"])
+			    key = tuple(sorted((k, a[k]) for k in a if k in ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.agent.name",
+			        "gen_ai.agent.version", "gen_ai.request.model")))
+			    error = (("error.type", a["error.type"]),) if "error.type" in a else ()
+			    want["gen_ai.client.operation.duration", key + error].append(
+			        (int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])) / 1e9)
+			    for kind in "input", "output":
+			        if "gen_ai.usage.%s_tokens" % kind in a:
+			            want["gen_ai.client.token.usage", key + (("gen_ai.token.type", kind),)].append(int(a["gen_ai.usage.%s_tokens" % kind]))
+			points = [(m["name"], p) for m in lines[-1]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"] for p in m["histogram"]["dataPoints"]]
+			assert len(points) == len(want), (points, want)
+			for name, p in points:
+			    a = values(p["attributes"])
+			    last = tuple((k, a.pop(k)) for k in ("error.type", "gen_ai.token.type") if k in a)
+			    all = want[name, tuple(sorted(a.items())) + last]
+			    assert int(p["count"]) == len(all) and abs(p["sum"] - sum(all)) < 1e-6, (name, p, all)
+			    assert abs(p["min"] - min(all)) < 1e-6 and abs(p["max"] - max(all)) < 1e-6, (name, p, all)
+			    bounds, counts = p["explicitBounds"], [0] * 15
+			    for v in all:
+			        counts[sum(v > b for b in bounds)] += 1
+			    assert list(map(int, p["bucketCounts"])) == counts, (p, all)'
+	done
+}
+
+@test "otlp: of more than a thousand combinations of attributes the others are one" {
+	for ((i = 1; i <= 1100; i++)); do
+		printf '{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"S","prompt":[]}}\n{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":""}}\n' $i $i $i
+	done >s.nd
+	acp-export -f otlp s.nd | jq -sc '.[-1].resourceMetrics[0].scopeMetrics[0].metrics[0].histogram.dataPoints |
+		[length, map(.count | tonumber | select(. > 1)), .[-1].attributes[0].key]' >points
+	assert_equal "$(<points)" '[1001,[100],"otel.metric.overflow"]'
 }
 
 # bats test_tags=slow
@@ -150,7 +193,7 @@ otlp_rules() {
 		run grep -c REDACTME out
 		assert_output 0
 		run -2 --separate-stderr acp-export -f $format --session nobody s.rec
-		assert_equal "$stderr" 'acp-export: --session nobody: no session has this id'
+		assert_equal "$stderr" 'acp-export: --session nobody: no session has this id; there are: S, C'
 		run -0 acp-export -f $format --session S s.rec
 		assert_output "$(acp-export -f $format s.rec)"
 		run -0 acp-export -f $format --session C s.rec

@@ -125,7 +125,7 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	[ "$(grep -c '^# ' <<<"$output")" -eq 1 ]
 	assert_line "- Session: ${ids[1]}"
 	run -2 acp-export --session none "$file"
-	assert_output 'acp-export: --session none: no session has this id'
+	assert_output "acp-export: --session none: no session has this id; there are: ${ids[0]}, ${ids[1]}"
 }
 
 @test "--redact leaves out secrets, also one that came in pieces" {
@@ -209,7 +209,7 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	assert_line '<p>a <strong>b</strong> c</p>'
 }
 
-@test "the plan stands once a turn, as it was last" {
+@test "the plan appears once a turn, in its last state" {
 	plan() {
 		update s "\"sessionUpdate\":\"plan\",\"entries\":[{\"content\":\"first\",\"status\":\"$1\",\"priority\":\"high\"}]"
 	}
@@ -340,12 +340,15 @@ enveloped() {
 		assert_output --regexp "<text x=\"42.0\" [^>]*class=\"r\">$label</text>"
 	done
 	assert_output --partial '>5.0 s</text>'
-	assert_output --partial '<a href="#s1-1"><text x="48.0" y="17.0" class="m">turn 1</text></a>'
+	assert_output --partial '<a href="#s1-1"><text x="48.0" y="13.0" class="m">turn 1</text></a>'
 	# The second turn begins at 3 s of 5 s, and the cost is known from 1 s on, half of what it is in the end.
-	assert_output --partial '<a href="#s1-2"><text x="355.2" y="17.0" class="m">2</text></a>'
+	assert_output --partial '<a href="#s1-2"><text x="355.2" y="13.0" class="m">2</text></a>'
 	assert_output --regexp '<polyline class="cost" points="148.3,82.0 [^"]* 560.0,22.0"/>'
 	assert_output --partial 'class="cost">0.5 EUR</text>'
 	refute_output --partial 'Height'
+	run -0 acp-export "$FIXTURES/two-sessions-and-cancel.jsonl"
+	assert_output --partial '<dd>0.2158 USD</dd>'
+	assert_output --partial 'class="cost">0.2158 USD</text>'
 }
 
 # times FILE: of each turn with tool calls or questions, the time of the model, the tools and the user, as acp-stat has it.
@@ -399,7 +402,7 @@ times() {
 	refute_output --regexp '[0-9],-[0-9]'
 }
 
-@test "a permission that nobody answered says so, and a question shows its answer" {
+@test "a permission that nobody answered says so, and a question shows its response" {
 	recording "$(prompt 1 s hello)" '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"a","name":"Allow","kind":"allow_once"}],"toolCall":{"toolCallId":"c","title":"rm"}}}' \
 		'{"jsonrpc":"2.0","id":8,"method":"elicitation/create","params":{"mode":"form","sessionId":"s","message":"Which?","requestedSchema":{}}}' \
 		'<{"jsonrpc":"2.0","id":8,"result":{"action":"accept","content":{"colour":"red"}}}' "$stop" >s.rec
@@ -411,7 +414,7 @@ times() {
 	assert_line --partial '"colour": "red"'
 }
 
-@test "the output of a terminal stands in its tool call, however it comes" {
+@test "the output of a terminal is in its tool call, however it comes" {
 	terminal() {
 		update s "\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"$1\",\"title\":\"$1\",\"content\":[{\"type\":\"terminal\",\"terminalId\":\"$1\"}]"
 	}
@@ -441,7 +444,7 @@ times() {
 	assert_line --partial '<time>+7.0 s</time>'
 }
 
-@test "a sub-agent stands in the turn that started it" {
+@test "a sub-agent is in the turn that started it" {
 	acp-export -f markdown "$FIXTURES/agents/v2-subagent.jsonl" >page
 	sed -n '/^## Turn 2/,/^## Turn 3/p' page >turn
 	grep -x '<summary>Sub-agent: foreground child</summary>' turn
@@ -485,4 +488,14 @@ times() {
 	[ "$(grep -cx '> hello' <<<"$output")" -eq 1 ]
 	assert_line '> again'
 	[ "$(grep -c '^# ' <<<"$output")" -eq 1 ]
+}
+
+@test "a tool call whose status is none of the protocol's has ended, as acp-stat and acp-check say" {
+	printf '{"jsonrpc":"2.0",%s}\n' '"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}' \
+	    '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"T","status":"pending"}}' \
+	    '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"rejected"}}' >s.nd
+	acp-export -f markdown s.nd | grep -F 'T (ended'
+	acp-export s.nd | grep -F 'class="state">ended<'
+	head -n 2 s.nd >open.nd
+	acp-export -f markdown open.nd | grep -F 'T (pending'
 }

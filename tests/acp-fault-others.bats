@@ -123,7 +123,7 @@ survived() {
 	each_seed one
 }
 
-@test "acp-replay as the client, with an agent behind acp-fault that loses nothing" {
+@test "acp-replay as the client, with an agent under acp-fault that loses nothing" {
 	one() {
 		status=0
 		acp-replay --as client "$session" -- acp-fault --seed "$seed" --noise 20% --delay 1ms,1ms --reorder 5%,1ms \

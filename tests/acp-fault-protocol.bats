@@ -110,6 +110,53 @@ responses() {
 	assert_equal "$(sed -n 2p out | tail -c +"$byte" | head -c 1 | od -An -tu1 | tr -d ' ')" "$is"
 }
 
+@test "--pad: the message is longer in _meta; every other byte stays" {
+	printf '%s\n' '{"method":"x","params":{"a":1.50, "a":2}}' '{ "id":1,"method":"x","params":{"b":"\u0041","_meta": {"k":[1]}} }' \
+		'{"id":1,"result":{}}' '{"id":2,"result":{"_meta":{}}}' >in
+	acp-fault --pad 5 --report report <in >out
+	sed '1s/"a":1/"_meta":{"acp-fault":"xxxxx"},&/; 2s/"k"/"acp-fault":"xxxxx",&/; 3s/{}/{"_meta":{"acp-fault":"xxxxx"}}/
+		4s/{}/{"acp-fault":"xxxxx"}/' in | cmp - out
+	assert_equal "$(faults '[.n, .fault, .byte, .bytes]' | tr '\n' ' ')" '[1,"pad",25,30] [2,"pad",56,20] [3,"pad",19,29] [4,"pad",28,19] '
+	# A second acp-fault goes on with the text of the first, so that no member is there twice.
+	acp-fault --pad 3 <out | cmp - <(sed 's/xxxxx/xxxxxxxx/' out)
+}
+
+@test "--pad: a message that can have no _meta passes as it came, and is no match" {
+	printf '%s\n' '{"method":"a"}' '{"method":"b","params":[{}]}' '{"id":1,"result":null}' '{"id":2,"error":{"code":1,"message":""}}' \
+		'{"method":"c","params":{"_meta":null}}' '{"method":"d","params":{"_meta":"s"}}' noise >in
+	acp-fault --pad 5 --report report <in | cmp in -
+	assert_equal "$(faults)" ''
+}
+
+@test "--pad: in a link, around an agent, in a proxy chain, and with damage after it" {
+	printf '{"id":%d,"method":"m","params":{"n":%d}}\n' 1 1 2 2 >down
+	printf '{"method":"session/update","params":{"sessionId":"s"}}\n' >up
+	both --pad 100K --from client
+	cmp up out
+	assert_equal "$(jq '.params._meta["acp-fault"] | length' got | tr '\n' ' ')" '102400 102400 '
+	rm got
+	link acp-fault --pad 100K -m session/update -- sh -c 'cat up; cat >got' <down >out
+	cmp down got
+	assert_equal "$(jq '.params._meta["acp-fault"] | length' out)" 102400
+	{ echo '{"id":0,"method":"proxy/initialize"}'; cat down; } >in
+	acp-fault --pad 4 -m m --stale-session 1 <in >out
+	assert_equal "$(sed 1d out | jq -c .params.params | tr '\n' ' ')" \
+		'{"_meta":{"acp-fault":"xxxx"},"n":1} {"_meta":{"acp-fault":"xxxx"},"n":2} '
+	# What is corrupt, or cut, is the padded line: here in what was added, for the most part.
+	acp-fault --seed 1 --pad 10K --corrupt 1 --truncate 1 --report report <up >out
+	assert_equal "$(faults .fault | tr '\n' ' ')" '"pad" "corrupt" "truncate" '
+	assert_equal "$(faults .of | tail -n 1)" "$(($(wc -c <up) - 1 + $(faults .bytes | head -n 1)))"
+}
+
+# bats test_tags=slow
+@test "--pad: a long line waits until it is read, and the reader that leaves ends it" {
+	printf '{"method":"m","params":{"n":%d}}\n' 1 2 3 >in
+	acp-fault --pad 32M <in | tail -n 1 | jq -c '[.params.n, (.params._meta["acp-fault"] | length)]' >last
+	assert_equal "$(cat last)" '[3,33554432]'
+	acp-fault --pad 32M <in | head -c 1 >first
+	assert_equal "$(cat first)" '{'
+}
+
 @test "--overtake: the next response passes a notification, and all that came after it" {
 	printf '%s\n' '{"method":"a"}' '{"id":1,"method":"b"}' noise '{"id":1,"result":0}' '{"method":"c"}' '{"id":2,"result":0}' >in
 	acp-fault --seed 1 --overtake 1 --report report <in >out
@@ -145,6 +192,9 @@ responses() {
 	bad '--error =1: expected a method' --error =1
 	bad '--hang : expected a method' --hang ''
 	bad '--hang b: given twice: put the second one into a --plan' --hang a --hang b
+	for argument in 0 x -1 ''; do
+		bad "--pad $argument: expected a size in bytes, such as 500 or 64K" --pad "$argument"
+	done
 	bad '--wrong-id 2: expected a probability, such as 0.1 or 10%' --wrong-id 2
 	bad '--overtake 1,x: expected a probability, and a duration after a comma, such as 10%,500ms' --overtake 1,x
 }

@@ -109,7 +109,7 @@ lost() {
 }
 
 # bats test_tags=slow
-@test "what is dropped behind a line that waits takes no memory" {
+@test "what is dropped while an earlier line waits takes no memory" {
 	{
 		echo '{"id":0,"method":"slow"}'
 		yes '{"method":"lost"}' | head -n 400000
@@ -129,7 +129,7 @@ lost() {
 }
 
 # bats test_tags=slow
-@test "noise in the place of lines that are dropped behind a line that waits is bounded" {
+@test "noise in place of lines that are dropped while an earlier line waits is bounded" {
 	printf '%s\n' '-m slow --delay 500ms' '-m lost --drop 1 --noise 1' >plan
 	{
 		echo '{"id":0,"method":"slow"}'

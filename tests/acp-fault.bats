@@ -48,7 +48,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "what is done to a message does not depend on the other faults that are asked for, nor on the other lane" {
+@test "what is done to a message does not depend on the other faults that are asked for, nor on the other direction" {
 	numbered 300 >down
 	numbered 300 >up
 	both --seed 3 --from client --drop 20% --report report
@@ -63,7 +63,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "noise does not count: a banner ahead changes nothing of what is done" {
+@test "noise does not count: a banner before the messages changes nothing" {
 	numbered 100 >in
 	{ printf 'hello\n\n'; cat in; } >noisy
 	acp-fault --seed 3 --drop 20% --report report <in >/dev/null
@@ -73,7 +73,7 @@ teardown() {
 	assert_equal "$(head -n 2 out)" $'hello'
 }
 
-@test "a seed is chosen and told where chance plays a part, and only there" {
+@test "a seed is chosen and reported where chance plays a part, and only there" {
 	numbered 50 >in
 	run --separate-stderr acp-fault --drop 0.5 <in
 	[[ $stderr =~ ^acp-fault:\ --seed\ ([0-9]+)\ repeats\ this\ run$ ]]
@@ -128,12 +128,12 @@ teardown() {
 	assert_line --index 1 '{"from":"client","n":2,"method":"m","id":2,"fault":"drop"}'
 }
 
-@test "--duplicate: twice, one behind the other, also a torn last line" {
+@test "--duplicate: twice, one after the other, also a torn last line" {
 	printf '{"method":"a"}\r\n{"method":"b"}' | acp-fault --duplicate 1 >out
 	printf '{"method":"a"}\r\n{"method":"a"}\r\n{"method":"b"}\n{"method":"b"}' | cmp - out
 }
 
-@test "--duplicate: a request comes twice with its id, and both its answers go back" {
+@test "--duplicate: a request comes twice with its id, and both its responses go back" {
 	cat >agent <<-'END'
 		while read -r line; do echo '{"id":1,"result":0}'; done
 	END
@@ -141,7 +141,7 @@ teardown() {
 	assert_equal "$(cat out)" $'{"id":1,"result":0}\n{"id":1,"result":0}'
 }
 
-@test "--reorder: a message goes behind the next; nothing is lost" {
+@test "--reorder: a message goes after the next; nothing is lost" {
 	numbered 5 >in
 	assert_equal "$(acp-fault --reorder 1 <in | jq .id | tr '\n' ' ')" '2 1 4 3 5 '
 	acp-fault --reorder 1 --report report <in >/dev/null
@@ -153,7 +153,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "--reorder: each lane for itself; a torn last line is ended when another comes behind it" {
+@test "--reorder: each direction for itself; a torn last line is ended when another comes after it" {
 	printf '{"method":"a"}\n{"method":"b"}' >down
 	printf '{"method":"c"}\n{"method":"d"}\n' >up
 	both --reorder 1
@@ -204,7 +204,7 @@ teardown() {
 	assert_equal "$(faults .kept | sort -n | uniq -c | wc -l)" "$(faults '.of - 1' | head -n 1)"
 }
 
-@test "--noise: a line that is no message ahead of it, of every kind; messages stay whole" {
+@test "--noise: before it a line that is not a message, of every kind; messages stay whole" {
 	numbered 500 >in
 	acp-fault --seed 1 --noise 1 --report report <in >out
 	assert_equal "$(faults .text | sort -u | wc -l)" 7
@@ -232,7 +232,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "--delay: what is behind waits, noise too; the other lane does not" {
+@test "--delay: what comes later waits, noise too; the other direction does not" {
 	printf '{"method":"slow"}\nnoise\n{"method":"fast"}\n' >down
 	printf '{"method":"up"}\n' >up
 	acp-fault -m slow --delay 300ms -- sh -c 'cat up; cat' <down >out
@@ -309,7 +309,7 @@ noise
 		"$([[ $B == */san ]] && echo unlimited || echo 60000)" <in | cmp - in
 }
 
-@test "--stall: the lane stands still before each, and is not read" {
+@test "--stall: the direction stops before each, and is not read" {
 	numbered 4 >in
 	took acp-fault --stall 100ms --report report <in >out
 	cmp in out
@@ -339,7 +339,7 @@ noise
 	wait_for nobody_left
 }
 
-@test "--exit-after: dies behind the Nth message with status 1" {
+@test "--exit-after: dies after the Nth message with status 1" {
 	numbered 5 >in
 	run -1 acp-fault --exit-after 3 --report report <in
 	assert_output "$(head -n 3 in)"
@@ -454,7 +454,7 @@ proxied() {
 	assert_equal "$(sort -u yes)" true
 }
 
-@test "a report that cannot be written stops no session, and is told" {
+@test "a report that cannot be written stops no session, and is reported" {
 	run -125 acp-fault --report /nowhere/report </dev/null
 	assert_output 'acp-fault: /nowhere/report: No such file or directory'
 	numbered 3 >in
@@ -484,7 +484,7 @@ proxied() {
 @test "--help names every option" {
 	run -0 acp-fault --help
 	for option in match where from session delay drop duplicate reorder corrupt truncate stall noise exit-after seed report \
-		split bandwidth linger close-after torn exit-status exit-signal error hang wrong-id id-type stale-session overtake \
+		split bandwidth linger close-after torn exit-status exit-signal error hang wrong-id id-type stale-session overtake pad \
 		from-match every once at plan; do
 		assert_output --partial "--$option"
 	done

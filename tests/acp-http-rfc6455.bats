@@ -160,7 +160,7 @@ to_client() {
 }
 
 # bats test_tags=slow
-@test "noise in a frame goes nowhere: an array and a broken request get an error, other noise is only reported" {
+@test "noise in a frame is discarded: an array and a broken request get an error, other noise is only reported" {
 	local options=()
 	to_server 'text [1,2]' recv 'text {"jsonrpc":"2.0","id":5,"method":7}' recv 'text hello' 'text ' 'text \x0d' "text $m" recv
 	assert_line --index 1 --regexp '^text \{"jsonrpc":"2.0","id":null,"error":\{"code":-32600,'

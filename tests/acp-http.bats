@@ -108,7 +108,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 }
 
 # bats test_tags=slow
-@test "what is no upgrade to WebSocket 13 gets 426, and is told what would be one" {
+@test "a request that is not an upgrade to WebSocket 13 gets 426, with what would be one" {
 	serve -- cat
 	run curl -si -H 'Connection: upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 8' \
 	    -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' "http://127.0.0.1:$PORT/acp"
@@ -412,6 +412,12 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 }
 
+@test "the response to HEAD has no body, so that the connection can be used again" {
+	serve -- cat
+	run curl -sI -o /dev/null -o /dev/null -w '%{http_code} %{num_connects}\n' "http://127.0.0.1:$PORT/acp" "http://127.0.0.1:$PORT/acp"
+	assert_output $'405 1\n405 0'
+}
+
 # bats test_tags=slow
 @test "requests that break the rules of HTTP or of the upgrade are refused" {
 	serve --origin https://a.example -- cat
@@ -424,6 +430,15 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 	run ws raw "$PORT" "${head}${key}\r\n"
 	assert_line --index 0 'HTTP/1.1 101 Switching Protocols'
+}
+
+@test "a request may name its target by a whole URL, and say in any of several headers that the connection is to be closed" {
+	serve -- cat
+	run curl -si -H 'Connection: keep-alive' -H 'Connection: close' --request-target "http://127.0.0.1:$PORT/acp" "http://127.0.0.1:$PORT/"
+	assert_line --index 0 --partial ' 406 '
+	assert_line --partial 'connection: close'
+	run curl -s -o /dev/null -w '%{http_code}' --request-target "http://127.0.0.1:$PORT/x" "http://127.0.0.1:$PORT/acp"
+	assert_output 404
 }
 
 # bats test_tags=slow

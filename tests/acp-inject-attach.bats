@@ -13,7 +13,7 @@ teardown() {
 	attach_teardown
 }
 
-@test "after:initialize is at once, for how the chain was initialized is told to who joins" {
+@test "after:initialize happens at once: who joins learns how the chain was initialized" {
 	conduct socket
 	attach acp-inject --send 'down:after:initialize={method:"session/cancel",params:{sessionId:"s"}}'
 	printf '%s\n' "$HEADER" "$INITIALIZED" >&9
@@ -45,7 +45,7 @@ teardown() {
 	wait_for grep -q left log
 }
 
-@test "--leave: an answer that is an error, a program that fails, a chain that ends before: status 1" {
+@test "--leave: a response that is an error, a program that fails, a chain that ends before: status 1" {
 	conduct socket
 	attach acp-inject --leave --send 'down:after:initialize={method:"a"}'
 	printf '%s\n' "$HEADER" "$INITIALIZED" >&9
@@ -76,7 +76,7 @@ teardown() {
 	assert_equal "$(<seen)" "acp-inject: ended before everything was sent and had its response"
 }
 
-@test "what is lost is told" {
+@test "what is lost is reported" {
 	conduct socket
 	attach acp-inject --send 'down:after:x={method:"x"}'
 	printf '%s\n' "$HEADER" '{"t":1.000000,"at":0,"event":"lost","count":3,"why":"its reader is too slow"}' >&9
@@ -89,13 +89,13 @@ teardown() {
 	END
 }
 
-@test "what edits, answers, or has to be in front of a message is refused before anything is asked" {
+@test "rules that edit, respond, or must act before a message are refused before anything is asked" {
 	conduct socket
-	for rule in '-e .' '--prepend x' '--append x' '--mcp-server {"name":"x","command":"y"}' '--answer x=1' '--permit allow_once' \
+	for rule in '-e .' '--prepend x' '--append x' '--mcp-server {"name":"x","command":"y"}' '--answer x=1' \
 		'--deny x' '--send down:before:x={method:"y"}' '--send down:answer:x={method:"y"}'; do
 		run acp-inject --attach socket "${rule%% *}" "${rule#* }" --send 'down:after:x={method:"y"}'
 		assert_failure 2
-		assert_output "acp-inject: --attach can only watch and send: to change or answer messages, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)"
+		assert_output "acp-inject: --attach can only watch, send, and permit: to change messages, or answer others, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)"
 	done
 	assert_equal "$(<log)" ""
 	run acp-inject --leave --send 'down:after:x={method:"y"}' -- cat

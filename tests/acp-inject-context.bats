@@ -25,7 +25,7 @@ texts() {
 	jq -c '[.params.prompt[].text]' "${1--}"
 }
 
-@test "a block is put before and behind the first prompt of each session, and in no other" {
+@test "a block is put before and after the first prompt of each session, and in no other" {
 	put() {
 		{ prompt a; prompt b; prompt a; prompt c; prompt b; } | talk 5 --prepend one --append last --prepend two
 		[[ $(texts got) == '["one","two","a","last"]
@@ -100,7 +100,7 @@ texts() {
 ["no /compact"]'
 }
 
-@test "a file is read anew each time; where it is gone the prompt is forwarded without it, which is said" {
+@test "a file is read again each time; where it is gone the prompt is forwarded without it, which is said" {
 	echo first >AGENTS.md
 	: >out
 	{

@@ -17,7 +17,7 @@ teardown() {
 new='{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"n":1}}'
 mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId: "plan"}}'
 
-@test "behind the answer to a request, once a session, and the answer to it reaches nobody" {
+@test "after the response to a request, once a session; the response to it reaches nobody" {
 	after() {
 		talk 3 --send "down:after:session/new=$mode" <<-EOF
 			$new
@@ -31,7 +31,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way after
 }
 
-@test "the answer is held until what was sent has been answered" {
+@test "the response is held until what was sent has been answered" {
 	held() {
 		talk 2 --send "down:answer:session/new=$mode" <<-EOF
 			$new
@@ -58,7 +58,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 }
 
 # bats test_tags=slow
-@test "several requests are all waited for, and their errors are told" {
+@test "several requests are all waited for, and their errors are reported" {
 	several() {
 		talk 1 -v --send "down:answer:session/new=$mode, ($mode | .params.modeId = \"no\")" --send 'down:answer:session/new={method: "x"}' <<<"$new"
 		[[ $(jq -c 'select(.method != "session/new") | [.method, .params.modeId]' got) == '["session/set_mode","plan"]
@@ -70,7 +70,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way several
 }
 
-@test "in front of a message, in its own lane and in the other" {
+@test "before a message, in its own direction and in the other" {
 	before() {
 		talk 3 --send 'down:before:session/prompt={method: "a", params: {s: $session}}' \
 			--send 'up:before:session/prompt={method: "session/update", params: {sessionId: .params.sessionId}}' <<-'EOF' || return 1
@@ -86,7 +86,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 }
 
 # bats test_tags=slow
-@test "behind a notification, in its own lane, and behind what was held" {
+@test "after a notification, in its own direction, and after what was held" {
 	printf '{"method":"%s"}\n' a b c >up
 	run acp-inject --send 'up:after:b={method: "x", notify: true, params: [1]}' -- ./taker </dev/null
 	assert_output '{"method":"a"}
@@ -126,7 +126,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 }
 
 # bats test_tags=slow
-@test "an answer that is an error sends nothing and is not held" {
+@test "a response that is an error sends nothing and is not held" {
 	way=wrap
 	talk 1 --send 'down:after:fail={method: "a"}' --send 'down:answer:fail={method: "b"}' <<<'{"jsonrpc":"2.0","id":1,"method":"fail"}'
 	assert_equal "$(jq -r .method got)" fail
@@ -141,7 +141,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	assert_equal "$(jq -c .id out)" 1
 }
 
-@test "what cannot be sent is told, and nothing of it is sent" {
+@test "what cannot be sent is reported, and nothing of it is sent" {
 	for made in 1 '{}' '{method: 1}' '{method: ""}' '{method: "a"}, {method: "b", params: "x"}' '{method: "a\u0000b"}' 'error("no")'; do
 		rm -f got
 		# shellcheck disable=SC2034 # talk goes by it
@@ -153,7 +153,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 }
 
 # bats test_tags=slow
-@test "an agent that dies instead of answering: the held answer goes on" {
+@test "an agent that dies instead of answering: the held response goes on" {
 	printf '#!/bin/sh\nread -r line\necho "{\\"id\\":1,\\"result\\":{\\"sessionId\\":\\"s\\"}}"\nread -r line\n' >mortal
 	chmod +x mortal
 	mkfifo open
@@ -180,7 +180,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 }
 
 # bats test_tags=slow
-@test "an own request that is answered twice: the client sees neither answer" {
+@test "an own request that is answered twice: the client sees neither response" {
 	printf '%s\n' '{"id":1,"method":"session/new","params":{"n":1}}' >down
 	{
 		cat down

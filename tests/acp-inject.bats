@@ -49,7 +49,7 @@ teardown() {
 	each_way edited
 }
 
-@test "an id keeps its spelling, and its answer comes back to it" {
+@test "an id keeps its spelling, and its response comes back to it" {
 	edited() {
 		talk 2 -w .method -e '.params.x = 1' <<-'EOF'
 			{"jsonrpc":"2.0","id":"\u0031","method":"a","params":{}}
@@ -217,7 +217,7 @@ teardown() {
 	[ ! -s out ]
 }
 
-@test "in a one-way pipe a dropped request has no answer, which is said once" {
+@test "in a one-way pipe a dropped request has no response, which is said once" {
 	run --separate-stderr acp-inject -e empty <<<'{"id":1,"method":"x"}
 {"id":2,"method":"x"}'
 	assert_success
@@ -262,7 +262,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 }
 
 # bats test_tags=slow
-@test "what is no message does not go on: the message passes as it was" {
+@test "what is not a message does not go on: the message passes as it was" {
 	for made in 1 '"x"' '{}' '[.]' '., 1' '{method: "x", id: 1.5}' '{method: "a", result: 1}' 'null' '[range(300) | .] | reduce .[] as $i ({}; {a: .})'; do
 		run --separate-stderr acp-inject -e "$made" <<<'{"method":"m","params":{"x":12345678901234567890}}'
 		assert_success
@@ -314,7 +314,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 
 # --- the command line ---
 
-@test "bad programs and JSON are told before the agent is started, with jq's message and position" {
+@test "bad programs and JSON are reported before the agent is started, with jq's message and position" {
 	printf '.a |\n\n foo' >p.jq
 	# refused WHAT OPTION...
 	refused() {

@@ -48,7 +48,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	[ ! -s err ]
 }
 
-@test "what the agent's MCP client says before the connection stands waits for it, in order" {
+@test "what the agent's MCP client sends before there is a connection waits for it, in order" {
 	begin "$OLD"
 	mcp a '{"id":1,"method":"a"}' '{"id":2,"method":"b"}' '{"method":"n"}' '{"id":3,"method":"c"}' '{"id":4,"method":"d"}'
 	await out '.method == "mcp/connect"'
@@ -97,7 +97,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 }
 
 # bats test_tags=slow
-@test "what the newest form tells only who listens, an older MCP client is told unasked, as it expects" {
+@test "an older MCP client gets the notifications unasked that the newest form sends to subscribers only" {
 	begin "$NEW"
 	mcp a "$HELLO"
 	answer '.params.method == "server/discover"' '{"result":{"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"listChanged":true,"subscribe":true}}}}'

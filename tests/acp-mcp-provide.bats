@@ -92,7 +92,7 @@ ask() {
 }
 
 # bats test_tags=slow
-@test "in the newest form changes are told to who listens for them, and to nobody else" {
+@test "in the newest form only subscribers get notifications of changes" {
 	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
 	offer
 	listen() { agent "{\"id\":$1,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r$1\",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":$2}}}"; }
@@ -122,7 +122,7 @@ ask() {
 }
 
 # bats test_tags=slow
-@test "a change at the one end is told at the other, whatever is between" {
+@test "a change at the one end is reported at the other, whatever is between" {
 	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
 	for dialect in acpId newest; do
 		bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp --dialect $dialect
@@ -263,7 +263,7 @@ commands() {
 }
 
 # bats test_tags=slow
-@test "what a command writes that is no message is said, and does no harm" {
+@test "what a command writes that is not a message is said, and does no harm" {
 	bridge acp-mcp --provide "x=sh -c 'echo starting...; echo 5; $SERVER x'"
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
 	ID=$(session s '[]' | jq -c '.[0].id')

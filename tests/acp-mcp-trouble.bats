@@ -56,7 +56,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "a shim that is killed: the provider is told, and the others go on" {
+@test "a shim that is killed: its provider gets a disconnect, and the others go on" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c1"}'
 	shim b "$(socket)"
@@ -101,7 +101,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "a line that is too long is said, and the next one is heard" {
+@test "a line that is too long is reported, and the next one is handled" {
 	begin "$OLD" --max-line 100K
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
 	{ printf '{"id":1,"method":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'; } >&"${SHIM_FD[a]}"
@@ -185,7 +185,7 @@ teardown() {
 	finish
 }
 
-@test "the end with open connections: providers are told, nobody is left" {
+@test "the end with open connections: providers get a disconnect, no process is left" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
 	exec 7>&-

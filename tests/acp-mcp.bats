@@ -37,7 +37,7 @@ claims() {
 	[ ! -s err ]
 }
 
-@test "the client hears that the agent takes them, whatever the agent leaves out" {
+@test "the client learns that the agent supports them, whatever the agent leaves out" {
 	run claims '{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"mcpCapabilities":{"http":true,"acp":false}}}'
 	assert_output '{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"mcpCapabilities":{"http":true,"acp":true}}}'
 	run claims '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}'

@@ -13,7 +13,7 @@ teardown() {
 	end_left_over
 }
 
-@test "answers carry the client's own ids, byte for byte" {
+@test "responses carry the client's own ids, byte for byte" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}
 		< {"id":1,"result":"first"}
@@ -136,7 +136,7 @@ teardown() {
 	assert_line '{"id":1,"result":{}}'
 }
 
-@test "an answer to no open request is ignored: exit 1" {
+@test "a response to no open request is ignored: exit 1" {
 	a_session
 	run acp-replay s.rec <<-'END'
 		{"id":0,"result":{}}
@@ -165,7 +165,7 @@ teardown() {
 	assert_equal "$(cat err)" 'acp-replay: client: line 2: ignored: a response to no open request, id 1'
 }
 
-@test "an answer that the recording never has is told at the end: exit 1" {
+@test "a response that the recording never has is reported at the end: exit 1" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}
 		< {"id":1,"method":"b"}
@@ -427,7 +427,7 @@ two_turns() {
 	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 }
 
-@test "half a line is told, and is no message" {
+@test "half a line is reported, and is not a message" {
 	a_session
 	head -n 2 s.rec >short.rec
 	run --separate-stderr acp-replay short.rec < <(printf '{"id":1,"method":"initial')
@@ -436,7 +436,7 @@ two_turns() {
 	assert_regex "$stderr" '^acp-replay: client: line 1: not a message at byte 26: '
 }
 
-@test "noise of the client is told and ignored" {
+@test "noise of the client is reported and ignored" {
 	a_session
 	head -n 2 s.rec >short.rec
 	run --separate-stderr acp-replay short.rec < <(printf 'hello\n\n{"id":1,"method":"initialize","params":{"protocolVersion":1}}\r\n')
@@ -472,7 +472,7 @@ two_turns() {
 	assert_line '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":1}}'
 }
 
-@test "an answer to nothing goes out as it was" {
+@test "a response to nothing goes out as it was" {
 	recording s.rec <<-'END'
 		{"t":0,"from":"client","noise":"what?"}
 		< {"id":null,"error":{"code":-32700,"message":"Parse error"}}
@@ -482,7 +482,7 @@ two_turns() {
 	assert_output '{"id":null,"error":{"code":-32700,"message":"Parse error"}}'
 }
 
-@test "1,000 concurrent requests, and answers in another order" {
+@test "1,000 concurrent requests, and responses in another order" {
 	{
 		seq 0 999 | sed 's/.*/> {"id":&,"method":"m&"}/'
 		seq 999 -1 0 | sed 's/.*/< {"id":&,"result":&}/'

@@ -43,7 +43,7 @@ live() {
 	done
 }
 
-@test "an agent that has changed: what differs is told, exit 1" {
+@test "an agent that has changed: what differs is reported, exit 1" {
 	a_session
 	live 's/"n":1/"n":"one"/'
 	run --separate-stderr acp-replay --as client --check s.rec -- ./agent
@@ -118,7 +118,7 @@ live() {
 	assert_regex "$stderr" '-    \{\}'
 }
 
-@test "an agent that ends too early: what it did not say is told, too" {
+@test "an agent that ends too early: what it did not send is reported, too" {
 	a_session
 	run acp-replay --as client --check s.rec -- sh -c 'read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}"'
 	assert_failure 1

@@ -83,7 +83,7 @@ update() {
 	jq -c 'select(.from == "agent").msg' t.rec | cmp - up
 }
 
-@test "two requests that were open at once may come one behind the other, in any order" {
+@test "two requests that were open at once may come one after the other, in any order" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/set_mode","params":{"sessionId":"A","modeId":"x"}}
 		> {"id":2,"method":"session/set_mode","params":{"sessionId":"A","modeId":"y"}}
@@ -163,7 +163,7 @@ update() {
 	run ! as method '{"method":"a"}'
 }
 
-@test "clientInfo does not matter, and the folder stands for the live one, down to the agent's paths" {
+@test "clientInfo does not matter, and the recorded directory is mapped to the live one, down to the agent's paths" {
 	recording s.rec <<-'END'
 		> {"id":0,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"then"}}}
 		< {"id":0,"result":{}}
@@ -243,7 +243,7 @@ update() {
 	assert_line --partial '"id":1,"error"'
 }
 
-@test "--on-miss wait says nothing, and tells it in the end: exit 1" {
+@test "--on-miss wait reports at the end only: exit 1" {
 	two_sessions
 	run --separate-stderr acp-replay --on-miss wait s.rec <<<'{"id":1,"method":"nobody/knows"}'
 	assert_failure 1
@@ -251,7 +251,7 @@ update() {
 	assert_equal "${stderr_lines[1]}" 'acp-replay: client: line 1: no response was sent: the recording ended before this request was due'
 }
 
-@test "what was read ahead of its time has the live ids and folders, too" {
+@test "what was read early has the live ids and folders, too" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/new","params":{"cwd":"/old","mcpServers":[]}}
 		< {"id":1,"result":{"sessionId":"A"}}

@@ -74,14 +74,14 @@ teardown() {
 	refute_output --partial '.rec:0'
 }
 
-@test "--until ends behind a record, by its number" {
+@test "--until ends after a record, by its number" {
 	run acp-replay --until 2 s.rec <<<'{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
 	run acp-replay --until 3 s.rec <<<'{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_failure 1
 }
 
-@test "--until ends behind the first record that is like a glob" {
+@test "--until ends after the first record that is like a glob" {
 	jq -c 'select(.from == "client").msg' s.rec | head -n 3 >client
 	run acp-replay --until 'session/upd*' s.rec <client
 	assert_success

@@ -129,10 +129,10 @@ against_itself() {
 	assert_output '{"id":1,"result":"of 1"}'
 	run acp-replay --hop nobody s.rec <client
 	assert_failure 2
-	assert_output 'acp-replay: s.rec: no messages of hop nobody'
+	assert_output 'acp-replay: s.rec: no message at hop nobody; there are: 0 tap, 1 agent'
 }
 
-@test "bare messages play, the sender told by the method" {
+@test "bare messages play; the method shows the sender" {
 	printf '%s\n' '{"id":1,"method":"initialize"}' '{"id":1,"result":{}}' >s.ndjson
 	run acp-replay s.ndjson <<<'{"id":"x","method":"initialize"}'
 	assert_success
@@ -160,7 +160,7 @@ against_itself() {
 	END
 	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
 	assert_failure 2
-	assert_output "acp-replay: s.rec:3: byte 30: expected a member's name"
+	assert_output "acp-replay: s.rec:3: not a record at byte 30: expected a member's name"
 	# What --until leaves out is not read.
 	run -0 acp-replay --until 2 s.rec <<<'{"id":1,"method":"a"}'
 }
@@ -171,10 +171,10 @@ against_itself() {
 	printf '{"t":1,"from":"cli' >>torn.rec
 	run acp-replay torn.rec <<<'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
-	assert_line 'acp-replay: torn.rec:3: the last record is torn and is ignored'
+	assert_line --partial 'acp-replay: torn.rec:3: the last line is torn at byte'
 }
 
-@test "lost records are told" {
+@test "lost records are reported" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}
 		{"t":0,"event":"lost","count":3,"why":"No space left on device"}
@@ -195,7 +195,7 @@ against_itself() {
 	: >empty.rec
 	run acp-replay empty.rec </dev/null
 	assert_failure 2
-	assert_output 'acp-replay: empty.rec: no messages'
+	assert_output 'acp-replay: empty.rec: no message in it'
 }
 
 @test "bad usage: exit 2 and a line that says what" {
@@ -259,7 +259,7 @@ against_itself() {
 	((long - little < 2048)) || fail "$little and $long KiB"
 }
 
-@test "--env: names of the environment in messages, and a name that is not set is told: exit 2" {
+@test "--env: names of the environment in messages, and a name that is not set is reported: exit 2" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a","params":{"cwd":"${FOLDER}"}}
 		< {"id":1,"result":{"home":"${FOLDER}/x"}}

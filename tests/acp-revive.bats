@@ -179,7 +179,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	run ! grep -q notice got
 }
 
-@test "a client that knows notices is told, once for each session" {
+@test "a client that knows notices gets one for each session" {
 	client 2 -- $agent resume
 	grep -q 'notices 0' met
 	DIE=14 client 2 -- $agent resume
@@ -211,7 +211,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(read_in 2 | jq -c '.[0]' | xargs)" 'initialize session/resume session/resume session/prompt'
 }
 
-@test "a client is told of the restart, after the errors of what failed, and with the same ids as before the first death" {
+@test "the restart is reported to the client after the errors of what failed, with the same ids as before the first death" {
 	restart -- $agent resume
 	say "$init"
 	gets '"id":0'
@@ -234,7 +234,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	cmp long out
 }
 
-@test "lines that the agent had not read go to the next process, and the rest of one that it had half read goes nowhere" {
+@test "lines that the agent had not read go to the next process, and the rest of one that it had half read is discarded" {
 	cat >slow <<-'EOS'
 		#!/bin/sh
 		echo >>lives

@@ -15,7 +15,7 @@ teardown() {
 	end_left_over
 }
 
-@test "a guest's request goes on beside the client's; its answer is his alone, under his own id" {
+@test "a guest's request goes on beside the client's; its response is his alone, under his own id" {
 	start -- acp-tap -o t.rec -- $agent
 	begin
 	watch w
@@ -57,7 +57,7 @@ teardown() {
 	ends
 }
 
-@test "up the lane, too: what the client answers to a guest is for the guest" {
+@test "also upwards: the client's response to a guest goes to that guest" {
 	start
 	begin
 	join g
@@ -105,7 +105,7 @@ teardown() {
 	ends
 }
 
-@test "what a guest may not send is refused, and he is told why" {
+@test "what a guest may not send is refused, with the reason" {
 	start
 	join g
 	down '{"jsonrpc":"2.0","id":1,"method":"m"}'
@@ -145,7 +145,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "a line of 100 MB of a guest goes nowhere, and he may go on" {
+@test "a line of 100 MB of a guest is discarded, and he may go on" {
 	start
 	begin
 	join g
@@ -159,7 +159,7 @@ teardown() {
 	ends
 }
 
-@test "a guest who leaves takes his open requests with him; half a line of his goes nowhere" {
+@test "a guest who leaves takes his open requests with him; half a line of his is discarded" {
 	start
 	begin
 	watch w
@@ -217,7 +217,7 @@ teardown() {
 	ends
 }
 
-@test "a guest who does not read loses copies and no answer, and the client nothing" {
+@test "a guest who does not read loses copies and no response, and the client nothing" {
 	start
 	begin
 	join g

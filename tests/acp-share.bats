@@ -98,9 +98,9 @@ teardown() {
 	start
 	begin
 	run visit "$socket" ask $'what?\n'
-	assert_output '{"error":"not a request: {\"want\":\"list\"}, or \"watch\" or \"join\""}'
+	assert_output '{"error":"not a request: {\"want\":\"list\"}, or \"watch\", \"join\" or \"answer\""}'
 	run visit "$socket" ask $'{"want":"gold"}\n'
-	assert_output '{"error":"the value of want is not list, watch or join"}'
+	assert_output '{"error":"the value of want is not list, watch, join or answer"}'
 	run visit "$socket" ask $'{"want":"list","want":"watch"}\n'
 	assert_output --partial '"error"'
 	run visit "$socket" ask "$(printf '%0100000d' 0)"
@@ -225,6 +225,17 @@ teardown() {
 	ends
 }
 
+@test "in the list a wide character takes two columns" {
+	export LC_ALL=C.UTF-8
+	start -- jq -c --unbuffered '{jsonrpc: "2.0", id: .id, result: {protocolVersion: 1, agentInfo: {name: "日本語"}}}'
+	say "$init"
+	hears '"protocolVersion":1,'
+	run acp-share --list
+	name=${lines[0]%%HOP*} value=${lines[1]%%agent*}
+	assert_equal "$((${#value} + 3))" "${#name}"
+	ends
+}
+
 @test "where nothing runs the list is empty, with status 1; what is left of a stream that was killed is cleared away" {
 	run -1 acp-share --list
 	assert_output 'acp-share: nothing is shared'
@@ -244,7 +255,7 @@ teardown() {
 @test "the list of thousands of sessions is read whole" {
 	start
 	begin
-	jq -nc '("x" * 300) as $x | range(10; 3610) | {jsonrpc: "2.0", id: ., method: "session/new", params: {cwd: "\(.)\($x)"}}' >&9
+	jq -nc '("x" * 150) as $x | range(10; 3610) | {jsonrpc: "2.0", id: ., method: "session/new", params: {cwd: "\(.)\($x)"}}' >&9
 	hears '"id":3609,'
 	run --separate-stderr acp-share --list -f json
 	assert_equal "$(jq '.sessions | length' <<<"$output")" 3600
@@ -262,7 +273,7 @@ teardown() {
 }
 
 # bats test_tags=slow
-@test "what answers something else is listed as what does not answer" {
+@test "what responds with something else is listed as what does not respond" {
 	command -v socat >/dev/null || skip 'socat is not installed'
 	mkdir -m 700 run/acp
 	socat UNIX-LISTEN:run/acp/7,fork EXEC:'printf "{}\\n"' &
@@ -278,7 +289,7 @@ teardown() {
 	begin
 	for hop in 0 '"0"' '"here"'; do
 		watch one "$hop"
-		assert_equal "$(cat one.answer)" '{"hop":0,"name":"here"}'
+		assert_equal "$(sed 's/"guest":[1-3]}$/N/' one.answer)" '{"hop":0,"name":"here",N'
 	done
 	for hop in 1 '"agent"' '{"x":[]}'; do
 		run ask "{\"want\":\"watch\",\"hop\":$hop}"
@@ -368,7 +379,7 @@ teardown() {
 	assert_equal "$(messages w | tail -n 2001 | md5sum)" "$(tail -n 2001 got | md5sum)"
 }
 
-@test "one who does not read holds up nobody, and nobody's end; one who is slow is told how much he has missed" {
+@test "a guest that does not read delays neither the others nor the end; a slow one learns how much it has missed" {
 	start
 	begin
 	visit "$socket" sleep watch 9>&- 2>/dev/null &

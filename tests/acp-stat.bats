@@ -399,7 +399,7 @@ turn_rec() {
 	printf '{"t":%s.0,"from":"agent","msg":{"id":%s,"result":{"stopReason":"end_turn"}}}\n' "$(($1 + 1))" "$1"
 }
 
-@test "-F reads on as the recording grows, is replaced and is truncated, until it is told to end" {
+@test "-F reads on as the recording grows, is replaced and is truncated, until a signal" {
 	lines() {
 		[[ $(wc -l <rows) -eq $1 ]]
 	}
@@ -566,6 +566,30 @@ hanging() {
 	assert_line --index 1 $'in\tclient\tagent\tsession/prompt\t1\tone\t\t\t'
 }
 
+@test "a recording of an MCP server: its tools are rows, and a result with isError is a failure" {
+	cat >s.rec <<-'END'
+		{"acp-recording":1,"command":["server"]}
+		{"t":0,"from":"client","msg":{"id":1,"method":"tools/call","params":{"name":"read","arguments":{}}}}
+		{"t":1,"from":"client","msg":{"id":2,"method":"tools/call","params":{"name":"read","arguments":{}}}}
+		{"t":3,"from":"agent","msg":{"id":1,"result":{"content":[]}}}
+		{"t":4,"from":"agent","msg":{"id":2,"result":{"content":[],"isError":true}}}
+		{"t":5,"from":"client","msg":{"id":3,"method":"tools/call","params":{"name":"write"}}}
+		{"t":6,"from":"agent","msg":{"id":3,"error":{"code":-1,"message":""}}}
+		{"t":7,"from":"client","msg":{"id":4,"method":"tools/call","params":{"name":"write"}}}
+		{"t":8,"from":"client","msg":{"id":5,"method":"tools/call","params":{}}}
+		{"t":8,"from":"agent","msg":{"id":5,"result":{}}}
+	END
+	acp-stat -f json s.rec >report
+	assert_equal "$(jq -c 'select(.row == "tool") | [.name, .count, .failed, .open, .busy_us]' report)" '["read",2,1,0,4000000]
+["write",2,1,1,1000000]'
+	assert_equal "$(jq -c 'select(.row == "method") | [.name, .count, .failed, .open]' report)" '["tools/call",5,1,1]'
+	assert_equal "$(acp-stat --by tool -f tsv s.rec | awk -F '\t' '$1 == "tool" { print $3, $4 }' | sort -u)" "$(printf '%s\n' 'read 2' 'write 2')"
+	run -1 acp-stat --max tool.read.max=2s s.rec
+	# A tool's call in ACP is none of these.
+	run acp-stat --by tool -f json "$FIXTURES/demo.rec"
+	assert_equal "$(jq -r 'select(.row).name' <<<"$output")" edit
+}
+
 @test "README: the recipe for an editor that hangs says who waits, for an agent that never responds" {
 	export XDG_STATE_HOME=$PWD/state
 	printf '%s\n' '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}' |
@@ -584,4 +608,27 @@ hanging() {
 	assert_line --index 1 $'one\t1\topen\t\t\t1.000000\t\t\t\t\t\t0\t'
 	run -0 acp-stat --by turn -f json s.rec
 	assert_output '{"session":"one","turn":1,"result":"open","first_update_us":1000000,"chunks":0}'
+}
+
+@test "--session: only what names this session, or one of its sub-agents; where none is that one the status is 2" {
+	local s
+	for s in one two; do
+		printf '{"t":%s,"from":"%s","msg":{"jsonrpc":"2.0",%s}}\n' 1 client '"id":"'$s'","method":"session/prompt","params":{"sessionId":"'$s'-id","prompt":[]}' \
+		    2 agent '"method":"session/update","params":{"sessionId":"'$s'-id","update":{"sessionUpdate":"subagent_update","sessionId":"'$s'-child","state":{"state":"running"}}}' \
+		    3 agent '"method":"session/update","params":{"sessionId":"'$s'-child","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"'$s'","status":"pending"}}' \
+		    4 agent '"method":"session/update","params":{"sessionId":"'$s'-child","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}}'
+	done >s.rec
+	printf '{"t":5,"from":"agent","msg":{"jsonrpc":"2.0",%s}}\n' '"id":"one","result":{"stopReason":"end_turn"}' >>s.rec
+	run -0 jq -r '"\(.row) \(.name) \(.count)"' <(acp-stat --session one-id -f json s.rec | grep name)
+	assert_output "$(printf '%s\n' 'method session/prompt 1' 'method session/update 3' 'turn  1' 'tool one 1')"
+	run -0 acp-stat --session two-id --by turn -f tsv s.rec
+	assert_equal "${#lines[@]}" 2
+	assert_line --partial $'two-id\t1\topen'
+	run -0 acp-stat --session two-id --open s.rec
+	assert_output --partial 'id "two"'
+	refute_output --partial '"one"'
+	run -2 acp-stat --session three s.rec
+	assert_output --partial 'acp-stat: --session three: no session has this id'
+	run -2 acp-stat --session one --merge s.rec
+	assert_output 'acp-stat: --session does not go with --merge'
 }

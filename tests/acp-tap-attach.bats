@@ -62,7 +62,7 @@ teardown() {
 	cmp <(jq -c '[.t, .from]' session | tail -n +2) <(jq -c '[.t, .from]' s.rec | tail -n +2)
 }
 
-@test "what is lost is in the recording, and told at the end; the status is 125" {
+@test "what is lost is in the recording, and reported at the end; the status is 125" {
 	conduct socket
 	attach acp-tap -o s.rec
 	cat >&9 <<-END
@@ -123,7 +123,7 @@ same() {
 	assert_equal "$(wc -l <s.rec)" 2
 }
 
-@test "SIGUSR1 opens the file anew" {
+@test "SIGUSR1 reopens the file" {
 	conduct socket
 	attach acp-tap -o s.rec
 	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}' >&9

@@ -286,13 +286,14 @@ hanging() {
 }
 
 @test "a jq program that fails selects nothing, and says so once" {
-	run -0 --separate-stderr acp-tap -f raw -w '.method.x == 1' four
+	run -1 --separate-stderr acp-tap -f raw -w '.method.x == 1' four
 	assert_output ''
-	assert_equal "${#stderr_lines[@]}" 1
-	assert_regex "$stderr" '^acp-tap: --where: '
+	assert_equal "${#stderr_lines[@]}" 2
+	assert_regex "${stderr_lines[0]}" '^acp-tap: --where: '
+	assert_regex "${stderr_lines[1]}" '^acp-tap: no message is selected; there are: '
 }
 
-@test "in a one-way pipe an answer comes from the side that all else comes from" {
+@test "in a one-way pipe a response comes from the side that all else comes from" {
 	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
 	acp-tap -o s.rec <in >out
 	run jq -r 'select(.msg).from' s.rec
@@ -354,7 +355,7 @@ hanging() {
 	assert_output "$(cat one four one)"
 }
 
-@test "what is no record is said with its place: status 2, and reading goes on" {
+@test "what is not a record is reported with file and line: status 2, and reading goes on" {
 	printf '%s\n' '{"t":1,"from":"client","msg":{"jsonrpc":"2.0","method":"a"}}' '{"t":2,' "$(head -n 1 four)" >bad.rec
 	run -2 --separate-stderr acp-tap -f raw bad.rec four
 	assert_output "$(echo '{"jsonrpc":"2.0","method":"a"}' && head -n 1 four && cat four)"
@@ -434,7 +435,7 @@ hanging() {
 	[[ -e tap-$(date +%Y)-$output-%.rec ]]
 }
 
-@test "-a appends, and begins with a header of its own; without it the file is begun anew" {
+@test "-a appends, and begins with a header of its own; without it the file is started again" {
 	acp-tap -o s.rec <four >out
 	acp-tap -a -o s.rec <four >out
 	run grep -c acp-recording s.rec
@@ -445,7 +446,7 @@ hanging() {
 	assert_output 1
 }
 
-@test "-a behind a torn record begins with a new line" {
+@test "-a after a torn record begins with a new line" {
 	printf '{"t":0,"fro' >s.rec
 	acp-tap -a -o s.rec <four >out
 	run -2 --separate-stderr acp-tap -f raw s.rec
@@ -463,7 +464,7 @@ hanging() {
 	wait $!
 }
 
-@test "SIGUSR1 opens the file anew, with a header" {
+@test "SIGUSR1 reopens the file, with a header" {
 	mkfifo in
 	acp-tap -o s.rec <in >out &
 	exec 5>in
@@ -529,7 +530,7 @@ hanging() {
 	assert_equal "$(cat err)" 'acp-tap: log: Broken pipe: records are lost, the session goes on'
 }
 
-@test "-F prints what a recording gets, also a line that comes in two pieces, until it is told to end" {
+@test "-F prints what a recording gets, also a line that comes in two pieces, until a signal" {
 	lines() {
 		[[ $(wc -l <out) -eq $1 ]]
 	}

@@ -27,7 +27,11 @@ teardown() {
 	run acp-tap -n --start 3 --until 3 "$REC"
 	assert_equal "${#lines[@]}" 2
 	assert_line --index 1 --regexp '^    3 .* res  0 +initialize .*[+]272ms '
-	run -0 acp-tap --start 1000 "$REC"
+	run -1 acp-tap --start 1000 "$REC"
+	assert_output --partial "acp-tap: --start 1000: the last record has number $(grep -c . "$REC")"
+	{ cat "$REC"; sed 1d "$REC"; } >long.rec
+	run -0 --separate-stderr acp-tap --start "$(grep -c . long.rec)" long.rec "$REC"
+	assert_equal "$stderr" ""
 	run acp-tap -f record --start 7 --until 7 "$REC"
 	assert_output "$(sed -n '1s/}$/,"selected":true}/p;7p' "$REC")"
 }

@@ -51,7 +51,7 @@ shows() {
 	assert_equal "$(printf '%s\n' "${lines[@]}" | tr -d '\r' | wc -L)" 90
 }
 
-@test "where nothing tells the width it is 120" {
+@test "the width is 120 where nothing gives it" {
 	acp-tap "$FIXTURES/four-turns-per-model-usage.jsonl" >out
 	assert_equal "$(wc -L <out)" 120
 }
@@ -154,7 +154,7 @@ shows() {
 	assert_line --index 1 '   1.250 ← err  x      session/set_mode              95 abcdefgh   +250ms -32602 no such mode  {"a":1}'
 }
 
-@test "a turn stands in a bracket, one for each session" {
+@test "a turn has a bracket, one for each session" {
 	cat >in <<-'END'
 		{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"aaaa","prompt":[]}}
 		{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"bbbb","prompt":[]}}
@@ -171,7 +171,7 @@ shows() {
 	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -o '[┌│└]' | tr -d '\n')" '┌┌└│└'
 }
 
-@test "work without a prompt stands in a bracket, too, and what an envelope carries has its session" {
+@test "work without a prompt has a bracket, too, and what an envelope carries has its session" {
 	update() {
 		printf '{"method":"session/update","params":{"sessionId":"aaaa","update":{"sessionUpdate":"state_update","state":"%s"}}}\n' "$1"
 	}
@@ -280,7 +280,77 @@ answer() {
 	shows '{"a":1}'
 }
 
-@test "what is no message has its name, and noise its text" {
+@test "previews of an MCP server's requests and notifications" {
+	export COLUMNS=200
+	call tools/call '{"name":"read","arguments":{"path":"/a b","line":7,"in":{"x":[1]}},"_meta":{"progressToken":1}}'
+	shows 'read  path=/a b, line=7, in={"x":[1]}'
+	call tools/call '{"name":"now","arguments":{}}'
+	shows now
+	call tools/list '{"cursor":"p2","_meta":{}}'
+	shows 'from p2'
+	call prompts/get '{"name":"review","arguments":{"of":"x.c"}}'
+	shows 'review  of=x.c'
+	call resources/read '{"uri":"file:///a"}'
+	shows file:///a
+	call sampling/createMessage '{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}},{"role":"assistant","content":[{"type":"image","mimeType":"image/png"}]}]}'
+	shows 'user: Hi assistant: [image image/png]'
+	call notifications/progress '{"progressToken":1,"progress":3,"total":10,"message":"reading"}'
+	shows '3  of 10  reading'
+	call notifications/message '{"level":"warning","logger":"db","data":{"free":0}}'
+	shows 'warning:  db  {"free":0}'
+	call notifications/cancelled '{"requestId":4,"reason":"timeout"}'
+	shows 'id 4  timeout'
+}
+
+@test "previews of an MCP server's responses" {
+	export COLUMNS=200
+	answer initialize '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"files","version":"1.2"}}'
+	shows 'files 1.2  protocol 2025-06-18'
+	answer tools/list '{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"write"}],"nextCursor":"p2"}'
+	shows '2 tools: read, write  more from p2'
+	answer tools/list '{"tools":[{"name":"read"}]}'
+	shows '1 tool: read'
+	answer tools/list '{"tools":[]}'
+	shows '0 tools'
+	answer tools/call '{"content":[{"type":"text","text":"a\nb"},{"type":"resource","resource":{"uri":"file:///a","text":"x"}}],"structuredContent":{"a":1}}'
+	shows 'a↵b [resource file:///a]'
+	answer tools/call '{"content":[{"type":"text","text":"no such file"}],"isError":true}'
+	shows 'error: no such file'
+	answer tools/call '{"content":[{"type":"text","text":"fine"}],"isError":false}'
+	shows ' fine'
+	answer tools/call '{"content":[],"structuredContent":{"a":1}}'
+	shows '{"a":1}'
+	answer prompts/get '{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"Look at x.c"}}]}'
+	shows 'user: Look at x.c'
+	answer resources/read '{"contents":[{"uri":"file:///a","mimeType":"text/plain","text":"hello"},{"uri":"file:///b","blob":"AAAA"}]}'
+	shows 'hello [file:///b]'
+	answer resources/list '{"resources":[{"uri":"file:///a","name":"a"}]}'
+	shows '1 resource: a'
+	answer session/list '{"sessions":[{"sessionId":"s1","title":"Fix it"},{"sessionId":"s2"}]}'
+	shows '2 sessions: Fix it, s2'
+}
+
+@test "an MCP server's texts and names are made harmless, and may be of any type" {
+	export COLUMNS=200
+	call tools/call '{"name":"\u001b]0;x\u0007","arguments":{"\u001b[2J":"\u009b","n":null}}'
+	shows '^[]0;x^G  ^[[2J=<U+009B>, n=null'
+	answer tools/call '{"isError":true,"content":[{"type":"text","text":"\u001b[2J\nno"}]}'
+	shows 'error: ^[[2J↵no'
+	jq -nc '("initialize", "server/discover", "tools/call", "tools/list", "prompts/get", "resources/read", "sampling/createMessage",
+		"notifications/progress", "notifications/message", "session/list") as $method
+		| (7, null, true, "\u001b]0;\u0007", [], ["\u001b", [], {}], {}, {name: {}, type: 7, text: [], content: {}, role: [], "\u001b": [null]}) as $v
+		| (["name", "arguments", "content", "isError", "structuredContent", "tools", "nextCursor", "messages", "contents", "role", "model",
+			"serverInfo", "protocolVersion", "supportedVersions", "progress", "total", "level", "data", "sessions"]
+			| map({key: ., value: $v}) | from_entries) as $all
+		| $v, $all, ($all | map_values([., $all]))
+		| {jsonrpc: "2.0", id: 1, $method, params: .}, {jsonrpc: "2.0", id: 1, result: .}' >in
+	acp-tap --no-fold in >out
+	assert_equal "$(wc -l <out)" "$(wc -l <in)"
+	run grep -cP '[\x00-\x09\x0b-\x1f\x7f]' out
+	assert_output 0
+}
+
+@test "what is not a message has its name, and noise its text" {
 	acp-tap -f pretty -o log -- sh -c 'echo banner; echo words >&2; kill -TERM $$' </dev/null >out 2>err || true
 	run cat log
 	assert_line --regexp '← +noise +6 +banner$'

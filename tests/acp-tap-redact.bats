@@ -52,7 +52,7 @@ becomes() {
 		'{"list":[{"name":"API_TOKEN","description":"d","value":@},{"name":"HOME","value":"y"}]}' 1
 }
 
-@test "arguments: after an option of such a name, and behind its =" {
+@test "arguments: after an option of such a name, and after its =" {
 	becomes '{"args":["--api-key","x","--token=x y","-v","--port","80","TOKEN_FILE","DB_PASSWORD=a b"]}' \
 		'{"args":["--api-key",@,"--token=<redacted>","-v","--port","80","TOKEN_FILE","DB_PASSWORD=<redacted>"]}' 3
 	becomes '{"args":["-H","X-Api-Key: my own","-n","token: 5","--token=$TOKEN"]}' \

@@ -175,7 +175,7 @@ teardown() {
 	assert_output 'acp-tap: standard input: line 2: longer than 102400 bytes: passed unread'
 	run jq -r 'select(.t) | .msg.method // "\(.event) \(.count // "") \(.why // "")"' s.rec
 	assert_line --index 0 short
-	assert_line --index 1 'lost 1 a line longer than 102400 bytes'
+	assert_line --index 1 'lost 1 a line longer than 102400 bytes (--max-line)'
 	assert_line --index 2 short
 }
 

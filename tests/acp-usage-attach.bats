@@ -70,7 +70,7 @@ teardown() {
 @test "what would change the stream is refused" {
 	run acp-usage --attach x --fill
 	assert_failure 2
-	assert_output --partial "acp-usage: --attach can only watch and send"
+	assert_output --partial "acp-usage: --attach can only watch, send, and permit"
 	run acp-usage --attach x --pass
 	assert_failure 2
 	assert_output "acp-usage: --pass does not go with --attach"

@@ -42,7 +42,7 @@ as_all_ways() {
 	assert_output $'- - JPY\n10 EUR 10 EUR\n1 JPY 1 JPY\n3 JPY;2 EUR 3 JPY'
 }
 
-@test "an id that is used anew belongs to the new request, in all ways" {
+@test "an id that is used again belongs to the new request, in all ways" {
 	run sessions "$USAGE/id-reuse.nd" 'turns'
 	assert_output 1
 	as_all_ways "$USAGE/id-reuse.nd"
@@ -110,7 +110,7 @@ as_all_ways() {
 }
 
 # bats test_tags=slow
-@test "a cost that falls in its last digits has not begun anew" {
+@test "a cost that falls in its last digits has not started again" {
 	run sessions "$USAGE/noise.nd" 'cost restarts'
 	assert_output '[{"amount":0.6,"currency":"USD"}] null'
 	# In every output.
@@ -130,7 +130,7 @@ as_all_ways() {
 	assert_failure 1
 }
 
-@test "queued prompts have turns of their own; a cost that cannot be told apart is shared" {
+@test "queued prompts have turns of their own; a cost that cannot be divided is shared" {
 	{
 		echo '{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"/"}}'
 		echo '{"jsonrpc":"2.0","id":9,"result":{"sessionId":"s"}}'
@@ -447,7 +447,7 @@ truth() {
 	assert_line --partial '>=311238'
 }
 
-@test "codex: a sub-agent's tokens are nowhere: a lower bound, with its own context in a row of its own" {
+@test "codex: no message has a sub-agent's tokens: a lower bound, with its own context in a row of its own" {
 	run acp-usage --summary "$AGENTS/codex-subagent.jsonl"
 	assert_line --index 1 --regexp '^01a20179 hello +3 +55044 .*>=55044 '
 	assert_line --index 2 --regexp '^  - Look around2 .* 122/258K '
@@ -539,6 +539,106 @@ family() {
 	refute grep -q 'thought' table
 	run acp-usage --summary --wide "$AGENTS/notices.jsonl"
 	assert_line --index 0 --partial 'thought'
+}
+
+# used SESSION TITLE TOKENS COST CURRENCY: messages; without what is empty.
+used() {
+	[[ -z $2 ]] || printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"session_info_update","title":"%s"}}}\n' "$1" "$2"
+	prompt 1 "$1"
+	[[ -z $4 ]] || update "$1" '"used":1,"size":100,"cost":{"amount":'"$4"',"currency":"'"$5"'"}'
+	if [[ -n $3 ]]; then
+		answer 1 '"usage":{"totalTokens":'"$3"',"inputTokens":'"$3"',"outputTokens":0}'
+	else
+		answer 1
+	fi
+}
+
+# order OPTION...: the first column of the table, without the names of the columns and the total.
+order() {
+	acp-usage "$@" sorted 2>/dev/null | awk '!/^total/ && NR > 1 { printf "%s ", $1 }'
+}
+
+@test "--sort: the highest cost or tokens first, titles by name, what is not known last" {
+	{
+		used a Beta 500 2 USD
+		used b '' '' '' ''
+		used c Alpha 900 10 EUR
+		used d Gamma 700 9.5 USD
+		used e Beta 700 11 EUR
+	} >sorted
+	assert_equal "$(order --summary)" 'a b c d e '
+	assert_equal "$(order --summary --sort date)" 'a b c d e '
+	assert_equal "$(order --summary --sort cost)" 'e c d a b '
+	assert_equal "$(order --summary --sort tokens)" 'c d e a b '
+	assert_equal "$(order --summary --sort title)" 'c a e d b '
+	acp-usage --summary -f json --sort tokens sorted 2>/dev/null >objects
+	assert_equal "$(jq -r 'select(.session) | .session' objects | tr '\n' ' ')" 'c d e a b '
+	# Those with the same title are in the order of the summary that was read.
+	assert_equal "$(acp-usage --merge --sort title objects | awk '!/^total/ && NR > 1 { printf "%s ", $1 }')" 'c e a d b '
+	run -2 acp-usage --sort cost sorted
+	assert_output 'acp-usage: --sort requires --summary or --by or --merge'
+	run -2 acp-usage --summary --sort size sorted
+}
+
+@test "--sort is a permutation of the rows, sub-agents below their sessions, in the order that a model has" {
+	local by file
+	for by in session model project agent; do
+		for file in "$AGENTS"/*.jsonl "$USAGE"/*.rec; do
+			acp-usage --by $by -f json "$file" 2>/dev/null >rows || true
+			acp-usage --by $by -f json --sort tokens "$file" 2>/dev/null >sorted || true
+			# A session with those that are below it is one item; jq sorts as stably as the tool.
+			jq -cs '[foreach (.[] | select(.total != true)) as $r (0; if $r.parent then . else . + 1 end; [., $r])]
+			    | group_by(.[0]) | map(map(.[1])) | sort_by(-(.[0].billed.total // -1)) | add // [] | .[]' rows >want
+			jq -c 'select(.total != true)' sorted | diff want -
+		done
+	done
+}
+
+@test "the day on which a session began has a column, where recordings say it" {
+	run -0 --separate-stderr env TZ=UTC acp-usage --summary "$FIXTURES/demo.rec"
+	assert_line --index 0 --regexp '^session +date +turns'
+	assert_line --index 1 --regexp " $(TZ=UTC date -d "$(head -n 1 "$FIXTURES/demo.rec" | jq -r .started)" +%F) +[0-9]"
+	used a Beta 500 2 USD >untimed
+	run -0 --separate-stderr acp-usage --summary untimed
+	refute_line --partial date
+	run -0 --separate-stderr acp-usage --by agent "$FIXTURES/demo.rec"
+	refute_line --partial date
+}
+
+@test "COLUMNS is the width of the table, in a pipe, too, and not with --wide or of a file" {
+	script -qec "stty cols 80 2>/dev/null; acp-usage --summary $AGENTS/*.jsonl" /dev/null </dev/null 2>&1 | tr -d '\r' >table
+	COLUMNS=80 acp-usage --summary "$AGENTS"/*.jsonl 2>/dev/null | diff - <(grep -v ^acp-usage: table)
+	acp-usage --summary "$AGENTS"/*.jsonl >wide 2>/dev/null
+	COLUMNS=80 acp-usage --summary --wide "$AGENTS"/*.jsonl 2>/dev/null | cmp - wide
+	COLUMNS=80 acp-usage --summary -o file "$AGENTS"/*.jsonl 2>/dev/null
+	cmp file wide
+	for nothing in 0 x ''; do
+		COLUMNS=$nothing acp-usage --summary "$AGENTS"/*.jsonl 2>/dev/null | cmp - wide
+	done
+}
+
+@test "the level is in colour where it is more than normal" {
+	for used in 10 80 93 97; do
+		update "s$used" '"used":'$used',"size":100'
+	done >levels
+	run -0 --separate-stderr acp-usage --summary --color always levels
+	assert_line --regexp '^s10 .* normal '
+	assert_line --regexp $'^s80 .* \e\\[0;33myellow *\e\\[m'
+	assert_line --regexp $'^s93 .* \e\\[0;38;5;208morange *\e\\[m'
+	assert_line --regexp $'^s97 .* \e\\[0;31mred *\e\\[m'
+	acp-usage --summary --color always levels | sed 's/\x1b\[[0-9;]*m//g' >plain
+	acp-usage --summary levels | cmp - plain
+	refute grep -q $'\e' <(acp-usage --summary levels)
+}
+
+@test "where neither the context nor its size is known a row has a dash for both" {
+	{
+		prompt 1 s
+		answer 1 '"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
+	} >unknown
+	run -0 --separate-stderr acp-usage unknown
+	assert_line --regexp '^- +s +- +- +turn end_turn 7 tokens$'
+	refute_output --partial '?/?'
 }
 
 @test "a row is as wide as the columns of the terminal say, whatever characters the id has" {

@@ -34,7 +34,7 @@ teardown() {
 	assert_output $'orange\nred'
 }
 
-@test "a crossing is told once, and rearmed 5 points below" {
+@test "a crossing is reported once, and rearmed 5 points below" {
 	run --separate-stderr acp-usage --warn 75,90,95 -f tsv "$USAGE/levels.rec"
 	assert_equal "$stderr" "acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up
 acp-usage: levels-o: 90%, 1.0K tokens left: Start new session or summarize
@@ -55,7 +55,7 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 	assert_regex "$stderr" 'Start new session or summarize'
 }
 
-@test "--warn-cost is told once for each amount, in its own currency" {
+@test "--warn-cost is reported once for each amount, in its own currency" {
 	for amount in 0.5 1 1.5 5 6; do
 		update s "\"used\":1,\"size\":100,\"cost\":{\"amount\":$amount,\"currency\":\"USD\"}"
 	done >costs

@@ -63,7 +63,7 @@ cost() {
 	assert_output '[{"amount":3,"currency":"USD","at_most":4}]'
 }
 
-@test "where the new process can be told it is: by a fall, and by a cost before it has worked" {
+@test "a new process is recognized where it can be: by a fall, and by a cost before it has worked" {
 	{ spent 2; echo "$restarted"; spent 1; spent 3; } >began
 	run cost began
 	assert_output '[{"amount":5,"currency":"USD"}]'

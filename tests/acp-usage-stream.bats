@@ -118,7 +118,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	done
 }
 
-@test "--pass passes standard input on, and tells on stderr" {
+@test "--pass forwards standard input, and reports on stderr" {
 	run --separate-stderr acp-usage --pass -f tsv <"$USAGE/levels.rec"
 	assert_output "$(<"$USAGE/levels.rec")"
 	update s '"used":1,"size":10' >one
@@ -127,7 +127,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_regex "$stderr" $'s\tupdate\t1\t10'
 }
 
-@test "in a live stream a turn is told after a short quiet" {
+@test "in a live stream a turn is reported after a short quiet" {
 	mkfifo in
 	acp-usage --pass -f tsv -o rows <in >/dev/null &
 	exec 9>in
@@ -160,7 +160,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_output --partial '"initialize"'
 }
 
-@test "SIGUSR1 opens the file anew, for logrotate" {
+@test "SIGUSR1 reopens the file, for logrotate" {
 	mkfifo in
 	acp-usage --pass -f tsv -o rows <in >/dev/null &
 	pid=$!
@@ -201,7 +201,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 
 qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":20,"totalTokens":120,"thoughtTokens":5,"cachedReadTokens":60}}}}}'
 
-@test "--fill: the vendor's counts go into the standard place, and a usage_update behind the answer" {
+@test "--fill: the vendor's counts go into the standard place, and a usage_update after the response" {
 	agent
 	run talk --fill --size 200k -- '' "$qwen" "$qwen"
 	assert_success
@@ -278,7 +278,7 @@ lifetime_agent() {
 	refute_output --partial acputils
 }
 
-@test "--fill needs both lanes" {
+@test "--fill needs both directions" {
 	run acp-usage --fill --way pipe </dev/null
 	assert_failure 2
 }
@@ -299,6 +299,9 @@ meter_shows() {
 	prompt 1 s >&9
 	update s '"used":62800,"size":200000' >&9
 	wait_for meter_shows '31%  62.8K/200K tokens  137K left  0.1136 USD  turn 1'
+	answer 1 >&9
+	wait_for grep -q 'turn end_turn' rows
+	wait_for meter_shows '31%  62.8K/200K tokens  137K left  0.1136 USD  turn 1'
 	run tmux -S "$BATS_TEST_TMPDIR/tmux" capture-pane -p -t meter
 	assert_equal "$(grep -c tokens <<<"$output")" 1
 	tmux -S "$BATS_TEST_TMPDIR/tmux" resize-window -t meter -x 50
@@ -310,6 +313,49 @@ meter_shows() {
 
 meter_narrow() {
 	meter_shows '31%  62.8K/200K tokens' && ! meter_shows '137K left'
+}
+
+# terminal: what is on it, without empty lines.
+terminal() {
+	tmux -S "$BATS_TEST_TMPDIR/tmux" capture-pane -p -t meter | sed 's/ *$//; /^$/d'
+}
+
+@test "--meter has its last line for itself, where the log goes to the same terminal; before the first usage it says so" {
+	mkfifo in
+	tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null new-session -d -x 120 -y 20 -s meter \
+	    "LC_ALL=C acp-usage --meter -- cat in >/dev/null; echo ended; cat"
+	exec 9>in
+	wait_for meter_shows '[....................]  no usage yet'
+	update s '"used":30000,"size":200000' >&9
+	wait_for meter_shows '15%  30.0K/200K tokens  170K left  turn 0'
+	update s '"used":60000,"size":200000' >&9
+	update s '"used":80000,"size":200000' >&9
+	wait_for meter_shows '40%  80.0K/200K tokens  120K left'
+	exec 9>&-
+	wait_for meter_shows ended
+	run terminal
+	assert_line --index 0 --partial "waiting for the client's messages"
+	for i in 1 2 3; do
+		assert_line --index $i --regexp '^[0-9-]{10} [0-9:]{8} +s +[368]0.0K/200K +[0-9]+%  1[0-9]+K left +normal  update$'
+	done
+	assert_line --index 4 '[########............]  40%  80.0K/200K tokens  120K left  turn 0'
+	assert_line --index 5 ended
+	tmux -S "$BATS_TEST_TMPDIR/tmux" kill-server
+}
+
+@test "--meter --summary on one terminal: the table takes the line of the meter" {
+	mkfifo in
+	tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null new-session -d -x 120 -y 20 -s meter \
+	    "LC_ALL=C acp-usage --pass --meter --summary <in >/dev/null; echo ended; cat"
+	exec 9>in
+	update s '"used":30000,"size":200000' >&9
+	wait_for meter_shows '15%  30.0K/200K tokens'
+	exec 9>&-
+	wait_for meter_shows ended
+	run terminal
+	assert_line --index 0 --regexp '^session +date +turns'
+	assert_line --index 3 ended
+	tmux -S "$BATS_TEST_TMPDIR/tmux" kill-server
 }
 
 @test "--meter is silent where stderr is no terminal" {

@@ -232,7 +232,7 @@ estimate() {
 	assert_equal "$stderr" 'acp-usage: the price list lacks the model unheard'
 }
 
-@test "--prices: what is no price list is refused" {
+@test "--prices: what is not a price list is refused" {
 	echo '[]' >list
 	run acp-usage --prices list "$USAGE/one-turn.rec"
 	assert_failure 2
@@ -277,7 +277,7 @@ estimate() {
 	diff <(grep -v '"started"' merged) <(grep -v '"started"' whole)
 }
 
-@test "--merge refuses what is no summary" {
+@test "--merge refuses what is not a summary" {
 	run acp-usage --merge "$FIXTURES/$four"
 	assert_failure 2
 	assert_output --partial 'a line that --summary --format json has not written'

@@ -115,7 +115,7 @@ teardown() {
 	assert_output 's 7 7'
 }
 
-@test "several files are read in turn, and ids begin anew in each" {
+@test "several files are read in turn, each with its own ids" {
 	prompt 1 a >one
 	answer 1 '"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}' >two
 	run --separate-stderr acp-usage --summary -f json one two
@@ -130,15 +130,33 @@ teardown() {
 	assert_line --partial 's	update	1'
 }
 
-@test "what is no record is told, and the rest is read" {
+@test "what is not a record is reported, and the rest is read" {
 	{
 		echo '"usage": no JSON'
 		update s '"used":1,"size":10'
 	} >mixed
 	run acp-usage -f tsv mixed
 	assert_failure 2
-	assert_line --partial 'mixed: byte 8: not a record'
+	assert_line 'acp-usage: mixed:1: not a record at byte 8: text after the value'
 	assert_line --partial 's	update	1'
+}
+
+@test "the number of a bad line counts the lines that were passed over, blocks of them, too" {
+	local -i line
+	local -a expected=()
+	RANDOM=${ACP_SEED:=$RANDOM}
+	echo "ACP_SEED=$ACP_SEED"
+	update s '"used":1,"size":10' >long
+	for ((line = 2; line < 3000; line++)); do
+		if ((RANDOM % 200)); then
+			printf '%*s\n' "$((RANDOM % 120))" '{"jsonrpc":"2.0","method":"_other"}'
+		else
+			expected+=("acp-usage: long:$line: not a record at byte 1: expected a value")
+			echo 'x "usage": no JSON'
+		fi
+	done >>long
+	run -2 --separate-stderr acp-usage -f tsv long
+	assert_equal "$stderr" "$(printf '%s\n' "${expected[@]}")"
 }
 
 # lines_in N FILE: has it so many?
@@ -169,13 +187,13 @@ lines_in() {
 
 # --- turns
 
-@test "the last update of a turn may come after the answer" {
+@test "the last update of a turn may come after the response" {
 	run turns "$USAGE/late.rec" used cost turn_cost total
 	# What the session had cost before is not known.
 	assert_output $'100 0.1 - 100\n101 0.3 0.2 101'
 }
 
-@test "a turn's row has the times of its prompt and its answer" {
+@test "a turn's row has the times of its prompt and its response" {
 	run turns "$USAGE/late.rec" time asked t
 	assert_output $'2026-11-20T15:56:03.000000Z 0.5 1\n2026-11-20T15:56:03.750000Z 1.5 1.75'
 }
@@ -194,7 +212,7 @@ lines_in() {
 	assert_output 's error -'
 }
 
-@test "in the agent's lane alone, answers belong to the only session" {
+@test "in the agent's direction alone, responses belong to the only session" {
 	{
 		update s '"used":7,"size":10'
 		answer 1 '"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
@@ -238,11 +256,11 @@ lines_in() {
 @test "--basis says it" {
 	run --separate-stderr acp-usage --summary --basis session "$USAGE/basis-unknown.rec"
 	# The first of them has the history of a session whose beginning was not seen.
-	assert_line --index 1 --regexp '^s +3 +>=220 +>=200 +>=20 '
+	assert_line --index 1 --regexp '^s +[0-9-]+ +3 +>=220 +>=200 +>=20 '
 	run --separate-stderr acp-usage --summary --basis call "$USAGE/basis-unknown.rec"
-	assert_line --index 1 --regexp '^s +3 +>=660 +>=600 +>=60 '
+	assert_line --index 1 --regexp '^s +[0-9-]+ +3 +>=660 +>=600 +>=60 '
 	run --separate-stderr acp-usage --summary --basis turn "$USAGE/basis-unknown.rec"
-	assert_line --index 1 --regexp '^s +3 +660 +600 +60 '
+	assert_line --index 1 --regexp '^s +[0-9-]+ +3 +660 +600 +60 '
 }
 
 @test "what was billed has the sub-agents, and the turn's own counts have not" {
@@ -264,7 +282,7 @@ lines_in() {
 
 # --- what looks wrong
 
-@test "malformed usage is told once a session, counted, and stops nothing" {
+@test "malformed usage is reported once a session, counted, and stops nothing" {
 	run --separate-stderr acp-usage --summary "$USAGE/malformed.rec"
 	assert_equal "$stderr" 'acp-usage: bad: malformed usage: a count that is not an integer from 0 to 2^64-1'
 	assert_line --index 1 --regexp '50%|5/10'
@@ -283,7 +301,7 @@ lines_in() {
 	assert_regex "$stderr" 'a turn without any usage'
 }
 
-@test "a cost that falls begins anew; one that is restored does not count twice" {
+@test "a cost that falls starts again; one that is restored does not count twice" {
 	run --separate-stderr acp-usage --summary -f json "$USAGE/costs.rec"
 	assert_line --index 0 --partial '"cost":[{"amount":250,"currency":"JPY"},{"amount":0.4,"currency":"USD"}]'
 	assert_line --index 0 --partial '"restarts":1'

@@ -5,6 +5,7 @@
   initialize   members for the response to initialize
   methods      {METHOD: {"result": R} or {"error": E}}
   updates      updates that follow the response to session/new
+  last         updates that the agent sends at the end of its input
   turns        a list of turns, each a list of steps:
     {"update": U}      session/update
     {"text": T}        a chunk of the agent's text
@@ -45,6 +46,8 @@ def send(m):
 def receive():
     line = sys.stdin.buffer.readline()
     if not line:
+        for u in script.get("last", []):
+            update(u)
         sys.exit(script.get("status", 0))
     seen.write(line)
     m = json.loads(line)

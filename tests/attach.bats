@@ -27,7 +27,7 @@ over() {
 	[[ $status == "$1" ]] || fail "status $status; $(cat seen)"
 }
 
-@test "acp-tap records what passes from then on, behind how the chain was initialized, to the chain's end" {
+@test "acp-tap records what passes from then on, after the chain's initialization, to the chain's end" {
 	start
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"early"}'
@@ -61,7 +61,7 @@ over() {
 	grep -q '77%.*Context filling up' seen
 }
 
-@test "acp-inject asks the agent and leaves; nobody else gets the answer" {
+@test "acp-inject asks the agent and leaves; no one else gets the response" {
 	start -- acp-tap -o t.rec -- $agent
 	begin
 	run acp-inject -v --attach auto --leave --send 'down:after:initialize={method:"m",params:{q:7}}'
@@ -74,7 +74,7 @@ over() {
 	run ! grep -q '"q":7' got
 }
 
-@test "acp-inject sends both ways, behind what passes, and is not set off by itself" {
+@test "acp-inject sends both ways, after what passes, and is not set off by itself" {
 	start
 	begin
 	beside acp-inject --attach auto --send-every --send 'down:after:go={method:"go",notify:true,params:{mine:true}}' \
@@ -146,7 +146,7 @@ over() {
 	over 0
 }
 
-@test "tools that come, are killed or leave while an answer streams: the client's bytes are as without them" {
+@test "tools that come, are killed or leave while a response streams: the client's bytes are as without them" {
 	start
 	begin
 	say '{"jsonrpc":"2.0","id":5,"method":"stream","params":{"n":20000}}'

@@ -15,6 +15,7 @@ control_setup() {
 			(range(.params.n) | up("s"; {sessionUpdate: "agent_message_chunk", content: {type: "text", text: "\(.) some words"}})),
 			{jsonrpc: "2.0", id: .id, result: {}}
 		elif .method == "large" then {jsonrpc: "2.0", id: .id, result: {text: ("x" * .params.n)}}
+		elif .method == "question" then .params + {jsonrpc: "2.0"}
 		elif .method == "ask" then {jsonrpc: "2.0", id: "q", method: "fs/read", params: .params}
 		elif .method == "$/cancel_request" then {jsonrpc: "2.0", method: "cancelled", params: .params}
 		elif .method == null then {jsonrpc: "2.0", method: "heard", params: .}
@@ -94,12 +95,12 @@ watch() {
 }
 
 # A guest that joins reads its stdin from descriptor 8.
-# join FILE [HOP]: somebody joins.
+# join FILE [HOP]: somebody joins; want=answer: who may respond to the agent.
 join() {
 	rm -f guest "$1" "$1.answer"
 	mkfifo guest
 	exec 8<>guest
-	visit "$socket" join ${2:+"$2"} <guest >"$1" 2>"$1.answer" 9>&- 8>&- &
+	visit "$socket" "${want:-join}" ${2:+"$2"} <guest >"$1" 2>"$1.answer" 9>&- 8>&- &
 	guest=$!
 	await_line "$1.answer" grep '"hop"' >/dev/null
 	await_line "$1" grep acp-recording >/dev/null

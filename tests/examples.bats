@@ -63,6 +63,31 @@ judges() {
 	done <commands
 }
 
+@test "clients: each agent of the table can be started, and misbehaves" {
+	local agent recording n=0
+	cd "$TOP/tests/examples/clients"
+	acp-check -l note right.rec
+	while IFS='`' read -r _ agent _; do
+		echo "$agent"
+		recording=${agent##* }
+		acp-tap -f raw --from client "$recording" >"$BATS_TEST_TMPDIR/prompts"
+		acp-tap -f raw --from agent right.rec >"$BATS_TEST_TMPDIR/right"
+		status=0
+		eval "$agent" <"$BATS_TEST_TMPDIR/prompts" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		assert_equal "$status" "$([[ $agent == *--hang* || $agent == *--exit-after* ]] && echo 1 || echo 0)"
+		# Only the first does all right; in pieces it is the same in the end.
+		[[ $agent == *--split* || $agent == "acp-replay "*" right.rec" ]] || run ! cmp -s "$BATS_TEST_TMPDIR/right" "$BATS_TEST_TMPDIR/out"
+		[[ $agent != acp-replay*right.rec ]] || cmp "$BATS_TEST_TMPDIR/right" "$BATS_TEST_TMPDIR/out"
+		[[ $agent != acp-inject* ]] || (($(wc -L <"$BATS_TEST_TMPDIR/out") > 20000000))
+		((++n))
+	done < <(grep -F '| `acp-' README.md)
+	((n >= 14))
+	# None of the recordings is left out.
+	for recording in *.rec; do
+		grep -qF " $recording\`" README.md
+	done
+}
+
 @test "the workflow is YAML, and installs by checksum" {
 	python3 -c 'import yaml' 2>/dev/null || skip 'PyYAML is not installed'
 	run -0 python3 -c 'import sys, yaml; print([s.get("name") for s in yaml.safe_load(open(sys.argv[1]))["jobs"]["agent"]["steps"]])' "$SUITE/agent.yml"

@@ -29,7 +29,7 @@ refused() {
 	wait $conductor || true
 }
 
-@test "messages, noise, events and losses are shown with the chain's times; what is no record is told" {
+@test "messages, noise, events and losses are shown with the chain's times; what is not a record is reported" {
 	conduct socket
 	FILTER_CLOCK=1 beside
 	cat >&9 <<-END
@@ -131,7 +131,7 @@ refused() {
 }
 
 # bats test_tags=slow
-@test "records of the hop that the answer names are the ones that count" {
+@test "records of the hop that the response names are the ones that count" {
 	conduct socket -a '{"hop":1,"name":"agent"}'
 	beside
 	cat >&9 <<-END
@@ -178,7 +178,7 @@ refused() {
 }
 
 # bats test_tags=slow
-@test "a message of 20 MB; a record beyond the limit is told and left out" {
+@test "a message of 20 MB; a record beyond the limit is reported and left out" {
 	conduct socket
 	FILTER_LIMIT=21M beside
 	{
@@ -200,7 +200,7 @@ refused() {
 	END
 }
 
-@test "sending: requests and notifications go as records into their lanes, the answer comes to the filter alone" {
+@test "sending: requests and notifications go as records in their directions; the response comes to the filter alone" {
 	local id
 	conduct socket
 	FILTER_NEEDS=send beside initialize:ask-back initialize:emit
@@ -274,7 +274,7 @@ queue_is_full() {
 }
 
 @test "what edits or answers is refused before anything is asked" {
-	local line='rulefilter: --attach can only watch and send: to change or answer messages, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)'
+	local line='rulefilter: --attach can only watch, send, and permit: to change messages, or answer others, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)'
 	conduct socket
 	FILTER_ATTACH=socket run rulefilter x:edit
 	assert_failure 2
@@ -295,6 +295,12 @@ queue_is_full() {
 	FILTER_ATTACH=socket run rulefilter
 	assert_failure 2
 	assert_output "rulefilter: socket: nothing is shared there any more"
+	# Outside the directory of chains, what is stale may be another program's.
+	[[ -S socket ]]
+	ln -s nowhere link
+	FILTER_ATTACH=link run rulefilter
+	assert_failure 2
+	[[ -L link ]]
 	FILTER_ATTACH=$(printf '%0200d' 0) run rulefilter
 	assert_failure 2
 	assert_line --regexp '(File name|Filename) too long' # glibc, musl
@@ -333,14 +339,14 @@ queue_is_full() {
 }
 
 # bats test_tags=slow
-@test "a conductor that never answers is waited for, but not for long" {
+@test "a conductor that never responds is waited for, but not for long" {
 	refused -s
 	assert_failure 2
 	assert_output "rulefilter: socket: acp-share does not respond"
 }
 
 # bats test_tags=slow
-@test "while it waits for an answer, ^C ends it at once" {
+@test "while it waits for a response, ^C ends it at once" {
 	conduct socket -s
 	beside
 	wait_for grep -q asked log

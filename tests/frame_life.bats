@@ -331,7 +331,7 @@ two" ]
 }
 
 # bats test_tags=slow
-@test "an agent that asks without end and never reads the answers made here costs little memory" {
+@test "an agent that asks without end and never reads the responses made here costs little memory" {
 	short_grace
 	export FILTER_PEAK=peak
 	run rulefilter x:answer -- sh -c 'yes "{\"id\":1,\"method\":\"x\"}" | head -n 1000000; cat >/dev/null' </dev/null

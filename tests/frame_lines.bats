@@ -23,7 +23,7 @@ teardown() {
 leaving 4 {"method":"x"} inside {"method":"x"}'
 }
 
-@test "in a proxy chain a line leaves with its envelope, and what is inside is told" {
+@test "in a proxy chain a line leaves with its envelope, and what is inside is reported" {
 	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' '{"id":"c","method":"x","params":{"a":1}}' \
 		'{"method":"proxy/successor","params":{"method":"x","params":[2]}}' >in
 	rulefilter x:show <in >out 2>err
@@ -49,7 +49,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 	[[ $stderr == *'longer than 1024 bytes: dropped'* ]]
 }
 
-@test "a raw line goes ahead of a message, alone on its line" {
+@test "a raw line goes before a message, alone on its line" {
 	each() {
 		printf '{"method":"a"}\n{"method":"x"}' >down
 		printf '{"method":"x"}\n{"method":"b"}' >up
@@ -77,7 +77,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 }
 
 # bats test_tags=slow
-@test "in a proxy chain, too: of a lost request no answer is known" {
+@test "in a proxy chain, too: of a lost request no response is known" {
 	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' '{"id":1,"method":"x"}' '{"id":1,"method":"x"}' '{"id":2,"result":0}' \
 		'{"id":1,"method":"y"}' '{"id":4,"result":0}' |
 		rulefilter x:lose 2>err | sed 1d >out
@@ -87,7 +87,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 }
 
 # bats test_tags=slow
-@test "what is owed to a lane goes out before the lane ends, however long the client has gone" {
+@test "what is owed in a direction goes out before it ends, however long the client has been gone" {
 	each() {
 		printf '%s\n' '{"method":"a"}' '{"method":"x"}' noise '{"method":"b"}' >down
 		: >up
@@ -102,7 +102,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 }
 
 # bats test_tags=slow
-@test "a lane that is owed to and full is not read: its sender waits, the other lane goes on" {
+@test "a direction that is owed something and is full is not read: its sender waits, the other goes on" {
 	mkfifo down
 	sh -c 'exec 3>down; echo "{\"method\":\"x\"}" >&3; head -c 4000000 /dev/zero | tr "\0" "\n" >&3; echo done >sent' &
 	# The agent's last word comes back while the client's pipe is full.

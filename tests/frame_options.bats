@@ -30,7 +30,7 @@ refused() {
 	refused 'no command after --' --
 }
 
-@test "what is no option is refused with one line" {
+@test "what is not an option is refused with one line" {
 	for tool in tap usage inject fault budget mcp conduct replay; do
 		run --separate-stderr "acp-$tool" --nothing </dev/null
 		assert_failure 2
@@ -47,7 +47,7 @@ refused() {
 	refused '--format x: expected log, tsv, csv, json or prom' -f x
 }
 
-@test "an option behind recordings is refused, a file of such a name is not" {
+@test "an option after recordings is refused, a file of such a name is not" {
 	cp "$FIXTURES/usage/late.rec" s.rec
 	cp s.rec ./--summary
 	for tool in tap usage stat check export replay; do

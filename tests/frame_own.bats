@@ -52,7 +52,7 @@ passes() {
 	each_way edits
 }
 
-@test "an answer comes from the filter, to the side that asked" {
+@test "a response comes from the filter, to the side that asked" {
 	answers() {
 		passes '{"id":"\u0031","method":"x"}
 {"id":2,"method":"y"}' '{"id":7,"method":"x"}' x:answer y:refuse
@@ -67,7 +67,7 @@ passes() {
 	[ ! -s out ]
 }
 
-@test "a filter's request is answered to it and to nobody else, whatever ids are open" {
+@test "a filter's request is answered to it and to no one else, whatever ids are open" {
 	asks() {
 		cat >agent <<-'END'
 			while read -r line; do
@@ -92,7 +92,7 @@ passes() {
 	each_way asks
 }
 
-@test "a filter's notification goes ahead of the message that it came with" {
+@test "a filter's notification goes before the message that it came with" {
 	emits() {
 		passes '{"method":"a"}
 {"method":"x"}' '{"method":"x"}' x:emit
@@ -105,7 +105,7 @@ passes() {
 	each_way emits
 }
 
-@test "a held message steps out of the line, and goes on behind what passed it" {
+@test "a held message goes on after what passed it" {
 	holds() {
 		passes '{"method":"x","n":1}
 {"method":"a"}
@@ -130,7 +130,7 @@ passes() {
 	each_way holds
 }
 
-@test "a held response keeps its place behind what passed it" {
+@test "a held response goes on after what passed it" {
 	responses() {
 		passes '{"id":1,"method":"x"}' '{"id":1,"result":0}
 {"method":"a"}
@@ -177,7 +177,7 @@ passes() {
 }
 
 # bats test_tags=slow
-@test "messages held in the lane of a client that has left still arrive" {
+@test "messages of a client that has left still arrive when they were held" {
 	passes_go() {
 		passes '{"method":"x"}
 {"method":"go"}' '' x:hold

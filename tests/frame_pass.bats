@@ -37,7 +37,7 @@ write_noise() {
 	done
 }
 
-@test "both lanes at once: an echo of real sessions" {
+@test "both directions at once: an echo of real sessions" {
 	fixture client >all
 	fixture agent >>all
 	for way in "${WAYS[@]}"; do
@@ -104,7 +104,7 @@ write_noise() {
 	[ "$(grep -c '^rulefilter: standard input: line ' err)" -eq 8 ]
 }
 
-@test "a filter is told of noise and of each side's end" {
+@test "a filter learns of noise and of each side's end" {
 	unset FILTER_QUIET
 	printf '{"method":"a"}\nhello' >down
 	printf 'hi\n{"method":"b"}\n' >up
@@ -187,7 +187,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	[ "$(cat got)" = '{"method":"x"}' ]
 }
 
-@test "a long line that ends without a newline passes, and its end is told as torn" {
+@test "a long line that ends without a newline passes, and its end is reported as torn" {
 	unset FILTER_QUIET
 	long_line 300000 >down
 	FILTER_LIMIT=100k rulefilter <down >out 2>err
@@ -197,7 +197,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 
 # --- which way ---
 
-@test "stdin with messages is a one-way pipe; a filter that needs both lanes refuses it with status 2" {
+@test "stdin with messages is a one-way pipe; a filter that needs both directions refuses it with status 2" {
 	run --separate-stderr env FILTER_NEEDS=answer rulefilter <<<'{"method":"a"}'
 	assert_failure 2
 	assert_output ''
@@ -209,7 +209,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	assert_failure 2
 }
 
-@test "proxy/initialize as the first message makes it a proxy, behind noise and blank lines" {
+@test "proxy/initialize as the first message makes it a proxy, after noise and blank lines" {
 	for name in proxy/initialize _proxy/initialize; do
 		printf 'banner\n\n\r\n42\n{"id":0,"method":"%s","params":{}}\n' "$name" >down
 		rulefilter <down >out 2>err
@@ -266,7 +266,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	[ "$(sed -n 2p out)" = 'own group' ]
 }
 
-@test "where stdin, stdout or stderr is closed no other file lands, and what cannot be written is told" {
+@test "where stdin, stdout or stderr is closed no other file lands, and what cannot be written is reported" {
 	echo '{"method":"a"}' >down
 	run bash -c 'rulefilter <&-'
 	assert_success
@@ -284,13 +284,13 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	assert_success
 }
 
-@test "unreadable input is told, and the status says so" {
+@test "unreadable input is reported, and the status says so" {
 	run rulefilter </
 	assert_failure 125
 	assert_output --partial 'Is a directory'
 }
 
-@test "a full disk is told, and the status says so" {
+@test "a full disk is reported, and the status says so" {
 	run --separate-stderr bash -c 'echo "{\"method\":\"a\"}" | rulefilter >/dev/full'
 	assert_failure 125
 	[[ $stderr == *'No space left on device'* ]]

@@ -16,7 +16,7 @@ proxy() {
 	{ echo '{"id":0,"method":"proxy/initialize"}'; cat; } | rulefilter "$@" 2>err | tail -n +2
 }
 
-@test "initialize is forwarded in an envelope, and its answer comes back under the conductor's id" {
+@test "initialize is forwarded in an envelope, and its response comes back under the conductor's id" {
 	for dialect in proxy _proxy; do
 		cat >in <<-END
 			{"jsonrpc":"2.0","id":"i\u0031","method":"$dialect/initialize","params":{"protocolVersion":1,"x":1.50,"_meta":{"a":1}}}
@@ -61,7 +61,7 @@ proxy() {
 	assert_equal "$(grep -c 'conductor: .*envelope.*refused' err)" 4
 }
 
-@test "answers go back under the ids that the askers gave, to the byte" {
+@test "responses go back under the ids that the askers gave, to the byte" {
 	run proxy <<-'END'
 		{"id":"\u0031","method":"a"}
 		{"id":1.0,"method":"a"}
@@ -81,7 +81,7 @@ proxy() {
 {"id":"\u0031","result":null}' ]
 }
 
-@test "an answer that answers nothing is dropped with one line" {
+@test "a response that answers nothing is dropped with one line" {
 	run proxy <<-'END'
 		{"id":77,"result":0}
 		{"id":"1","result":0}
@@ -97,7 +97,7 @@ proxy() {
 	[ "$(wc -l <err)" -eq 6 ]
 }
 
-@test "a cancellation names the id of its own hop: bare or in an envelope it comes, bare by id or in an envelope by lane it goes" {
+@test "a cancellation names the id of its own hop, whether it comes bare or in an envelope" {
 	run proxy <<-'END'
 		{"id":"c","method":"a"}
 		{"id":50,"method":"proxy/successor","params":{"method":"b"}}
@@ -168,7 +168,7 @@ proxy() {
 {"method":"proxy/successor","params":{"method":"a"}}' ]
 }
 
-@test "what a filter drops, edits, answers, sends and asks travels on the right side" {
+@test "what a filter drops, edits, responds to, sends and asks goes to the right side" {
 	run proxy x:drop e:edit q:answer r:refuse k:ask-back <<-'END'
 		{"method":"x"}
 		{"method":"proxy/successor","params":{"method":"x"}}
@@ -190,7 +190,7 @@ proxy() {
 {"id":4,"result":"other"}'
 }
 
-@test "a request that a filter made of a notification has its answer" {
+@test "a request that a filter made of a notification has its response" {
 	run proxy x:give-id <<-'END'
 		{"method":"x"}
 		{"id":2,"result":0}
@@ -253,7 +253,7 @@ proxy() {
 {"jsonrpc":"2.0","method":"test/last"}'
 }
 
-@test "a cancel of a request whose answer is held is shown, and goes nowhere" {
+@test "a cancel of a request whose answer is held is shown, and is discarded" {
 	unset FILTER_QUIET
 	run proxy x:hold-response <<-'END'
 		{"id":"c\u0031","method":"x"}

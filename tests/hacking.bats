@@ -12,7 +12,7 @@ teardown() {
 	end_left_over
 }
 
-@test "the filter in HACKING.md is built and run as it stands" {
+@test "the filter in HACKING.md is built and run as it is" {
 	[[ $B != */static/* ]] || skip 'built by another compiler'
 	sed -n '/^```c$/,/^```$/p' "$TOP/HACKING.md" | sed '/^```/d' >quiet.c
 	(($(wc -l <quiet.c) > 30))
@@ -40,6 +40,16 @@ teardown() {
 	while read -r path; do
 		[[ -e $TOP/$path ]] || fail "$path is not there"
 	done <paths
+}
+
+@test "each tool has a row, whose files are there" {
+	local tool row file
+	for tool in "$TOP"/cmd/*/; do
+		row=$(grep -F "| \`$(basename "$tool")\` |" "$TOP/HACKING.md") || fail "$tool has no row"
+		while read -r file; do
+			[[ -e $tool/$file ]] || fail "$tool has no $file"
+		done < <(grep -oE '`[a-z_0-9]+\.(c|jq)`' <<<"$row" | tr -d '`')
+	done
 }
 
 @test "comments refer to HACKING.md, and to nothing outside of the repository" {

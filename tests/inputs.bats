@@ -91,7 +91,7 @@ says_program() {
 }
 
 @test "a selection that matches nothing, -c and --until are not the file's fault" {
-	run -0 acp-tap -f raw -m nothing s.rec
+	run -1 --separate-stderr acp-tap -f raw -m nothing s.rec
 	assert_output ''
 	run -0 acp-tap -f raw -c 1 s.rec empty
 	assert_output "$(head -n 1 plain)"
@@ -151,4 +151,71 @@ says_program() {
 	kill -INT $!
 	wait $!
 	assert_equal "$(cat err)" ''
+}
+
+# says STATUS TEXT COMMAND...: this is all that standard error has.
+says() {
+	local status=$1 text=$2
+	shift 2
+	run "-$status" --separate-stderr "$@"
+	assert_equal "$stderr" "$text"
+}
+
+@test "a session, a message or a record that is not there is reported, with what there is" {
+	local tool
+	says 1 'acp-tap: --session zzz: no session has this id; there are: S' acp-tap --session zzz plain
+	says 2 'acp-check: --session zzz: no session has this id; there are: S' acp-check --session zzz plain
+	says 2 'acp-usage: --session zzz: no session has this id; there are: S' acp-usage --session zzz plain
+	says 2 'acp-usage: --session zzz: no session has this id; there are: S' acp-usage --summary --session zzz plain
+	says 2 'acp-export: --session zzz: no session has this id; there are: S' acp-export --session zzz plain
+	says 1 'acp-tap: --session zzz: no session has this id; there is none' acp-tap --session zzz <(head -n 2 plain)
+	for tool in '1 acp-tap' '2 acp-check'; do
+		says "${tool% *}" "${tool#* }: no message is selected (did you mean initialize?); there are: initialize, session/update, usage_update" \
+			"${tool#* }" -m initialise plain
+	done
+	says 1 'acp-tap: no message is selected; there are: initialize, session/update, usage_update' acp-tap -m '!*' plain
+	says 1 'acp-tap: no message is selected; there are: messages without methods' acp-tap -m x <(echo '{"jsonrpc":"2.0","id":1,"result":{}}')
+	says 1 'acp-tap: --start 100: the last record has number 3' acp-tap --start 100 plain
+	# Nothing is missing where there is something; and a stream may have it later.
+	says 0 '' acp-tap --start 3 plain
+	says 0 '' acp-tap -m 'session/*' plain
+	says 0 '' acp-tap -m nothing -o out <plain
+	rm plain
+}
+
+@test "a hop that a recording does not have is reported, with those that it has" {
+	local tool
+	printf '%s\n' '{"acp-recording":1,"hops":["tap","agent"]}' \
+		'{"t":0,"at":0,"from":"client","msg":{"jsonrpc":"2.0","method":"zero"}}' \
+		'{"t":0, "at":1,"from":"client","msg":{"jsonrpc":"2.0","method":"one"}}' \
+		'{"t":0,"at":"peer","from":"client","msg":{"jsonrpc":"2.0","method":"p"}}' >hops.rec
+	for tool in acp-tap acp-check acp-stat acp-replay; do
+		says 2 "$tool: hops.rec: no message at hop foo; there are: 0 tap, 1 agent, peer" "$tool" --hop foo hops.rec
+		says 2 "$tool: hops.rec: no message at hop 7; there are: 0 tap, 1 agent, peer" "$tool" --hop 7 hops.rec
+	done
+	says 2 'acp-diff: hops.rec: no message at hop foo; there are: 0 tap, 1 agent, peer' acp-diff --hop foo hops.rec hops.rec
+	says 0 '' acp-tap --hop peer hops.rec
+	grep -v '"at":0' hops.rec >one.rec
+	says 2 'acp-tap: one.rec: no message at hop 0; there are: 1 agent, peer' acp-tap one.rec
+	says 0 'acp-tap: s.rec: --hop foo: this recording has no hops, and is read as a whole' acp-tap --hop foo s.rec
+	says 0 '' acp-tap --hop 0 s.rec
+}
+
+@test "files of agents that are no recordings are named as what they seem to be" {
+	echo '{"type":"user","parentUuid":null,"message":{"role":"user","content":"hi"},"uuid":"x","sessionId":"s"}' >claude.jsonl
+	echo '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s"}}' >codex.jsonl
+	for reader in acp-tap acp-check acp-stat acp-replay acp-diff\ s.rec acp-export; do
+		run -2 $reader claude.jsonl
+		assert_output --regexp ': claude.jsonl:1: .*: not an ACP message \(a Claude Code transcript\?\)$'
+		run -2 $reader codex.jsonl
+		assert_output --regexp ': codex.jsonl:1: .*: not an ACP message \(a Codex rollout\?\)$'
+	done
+}
+
+@test "a line that is too long names the option" {
+	{ printf '{"jsonrpc":"2.0","method":"m","params":"'; head -c 100000 /dev/zero | tr '\0' x; echo '"}'; } >long.nd
+	run -2 acp-tap --max-line 10 long.nd
+	assert_output 'acp-tap: long.nd:1: not a record at byte 1: longer than --max-line'
+	run -2 acp-usage --merge --max-line 10 long.nd
+	assert_output --partial 'longer than --max-line'
 }

@@ -17,7 +17,7 @@ page() {
 
 # examples FILE WIDTH: the lines of its examples that are code, with an empty line between two examples.
 examples() {
-	page "$1" "$2" | sed -n '/^EXAMPLES$/,/^[A-Z]/p' | sed -E '/^ {11}/!s/.*//; s/^ {11}//' | cat -s
+	page "$1" "$2" | sed -nE '/^(EXAMPLES|   Examples)$/,/^ {0,3}[A-Z]/p' | sed -E '/^ {11}/!s/.*//; s/^ {11}//' | cat -s
 }
 
 # each_example FILE COMMAND...: for each example, with it in $example.
@@ -112,6 +112,14 @@ props() {
 	cp s.rec played.rec
 	git init -q .
 	cp s.rec home/acp/x.rec
+	export HOME=$PWD/home
+	unset XDG_STATE_HOME
+	mkdir -p home/.local/state/acp/agent
+	cp s.rec home/.local/state/acp/agent/20261124-120320-1.rec
+	# A session that declares an MCP server.
+	jq -nc '{from: "client", msg: {jsonrpc: "2.0", id: 1, method: "session/new",
+		params: {cwd: "/", mcpServers: [{name: "docs", command: "true", args: [], env: []}]}}}' >mcp-1.rec
+	cp mcp-1.rec home/.local/state/acp/agent/20261124-120321-1.rec
 	printf '%s\n' '{"claude":{"input_cost_per_token":1,"output_cost_per_token":1}}' >prices.json
 	acp-tap -f raw --from client s.rec >prompts.jsonl
 	printf '%s\n' 'Be kind.' >AGENTS.md
@@ -124,6 +132,7 @@ props() {
 	printf '#!/bin/sh\n"$@" <%s/prompts.jsonl >/dev/null\n' "$PWD" >bin/my-client
 	printf '#!/bin/sh\nexec acp-tap -o /dev/null\n' >bin/my-filter
 	printf '#!/bin/sh\nexec acp-tap -o /dev/null\n' >bin/my-proxy
+	cp bin/my-proxy bin/my-coordinator
 	printf '#!/bin/sh\nshift\nexec "$@"\n' >bin/ssh
 	printf '#!/bin/sh\ncat\n' >bin/less
 	printf '#!/bin/sh\nexec cat\n' >notes-server
@@ -138,9 +147,11 @@ props() {
 # difference that the tool looks for: bad usage is, or what cannot be found or started.
 runs() {
 	local typed status=0
-	# These want a chain that runs, or serve until they are ended.
-	[[ $example != '"'* && $example != *--attach* && $example != *--list* && $example != *curl* ]] || return 0
+	# These want a chain that runs, or a collector, or serve until they are ended.
+	[[ $example != '"'* && $example != *--attach* && $example != *--list* && $example != *--post* && $example != *curl* ]] || return 0
 	[[ $example != *acp-http* || -x $B/bin/acp-http ]] || return 0
+	# acp-top wants a terminal, but with -b.
+	[[ $example != *acp-top* || ( -x $B/bin/acp-top && $example == *' -b '* ) ]] || return 0
 	typed=$(commands | sed "s|/home/me|$PWD/home|g")
 	timeout 60 bash -c "$typed" <prompts.jsonl >out 2>err || status=$?
 	if ((status > 1)); then

@@ -15,7 +15,7 @@ teardown() {
 	end_left_over
 }
 
-@test "acp-inject edits, adds, answers, denies and holds as its model does" {
+@test "acp-inject edits, adds, answers, denies and holds messages as its model does" {
 	python3 "$TOP/tests/model/inject.py"
 }
 
@@ -39,6 +39,10 @@ teardown() {
 
 @test "acp-fault: what goes out is what came in and what the report says" {
 	python3 "$TOP/tests/model/fault.py"
+}
+
+@test "acp-inject --wrap-mcp: what leaves for a declaration is what its writer says, byte for byte" {
+	python3 "$TOP/tests/model/wrap_mcp.py"
 }
 
 @test "lib/session makes the sessions, turns, calls and questions of a stream that an independent fold makes of it" {

@@ -88,6 +88,18 @@ refused() {
 	refused '--merge does not go with a command' stat --merge -- cat
 }
 
+@test "acp-export" {
+	refused '--append requires --output' export -f otlp -a s.rec
+	refused '--hop requires recordings or --attach' export -f otlp --hop 1
+	refused '--follow requires one recording' export -f otlp -F s.rec s.rec
+	refused '--pass does not go with recordings' export -f otlp --pass s.rec
+	refused '--post requires --format otlp' export -f perfetto --post http://localhost:4318 s.rec
+	refused '--post does not go with --output' export -f otlp --post http://localhost:4318 -o x s.rec
+	refused '--propagate does not go with recordings' export -f otlp --propagate s.rec
+	refused 'a command requires --format otlp or --format perfetto' export -- cat
+	refused '--follow requires --format otlp or --format perfetto' export -F s.rec
+}
+
 @test "acp-inject" {
 	refused '--match requires --edit or --edit-file' inject -m x --prepend y
 	refused '--where requires --edit or --edit-file' inject -w . --prepend y
@@ -101,6 +113,15 @@ refused() {
 	refused '--target does not go with --from-prompt' budget --target 1 --from-prompt
 	refused '--nudge requires --target or --from-prompt' budget --nudge x --max-turns 1
 	refused '--hard requires --max-cost or --max-tokens or --max-turns or --max-context' budget --hard --target 1
+	refused '--scope requires a ledger' budget --scope project --max-cost 1USD
+	refused '--strict requires a ledger' budget --strict --max-cost 1USD/session
+	refused '--by requires --report' budget --by day --max-cost 1USD/day
+	refused '--report does not go with --max-cost' budget --report --max-cost 1USD/day
+	refused '--max-cost 1USD/year: expected amounts with their currencies, such as 5USD,20USD/day' budget --max-cost 1USD/year
+	refused '--max-tokens 1k/year: expected a number of tokens, such as 500k or 2m/day' budget --max-tokens 1k/year
+	refused '--max-tokens 1k,0/day: expected a number of tokens, such as 500k or 2m/day' budget --max-tokens 1k,0/day
+	refused '--scope : expected user, project, agent or a key' budget --ledger x --scope ''
+	[ ! -e x ]
 }
 
 @test "acp-mcp, acp-conduct" {

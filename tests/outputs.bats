@@ -234,9 +234,9 @@ keeps() {
 	done
 }
 
-@test "what succeeds without output empties the file, and makes it" {
+@test "an output without anything in it empties the file, and makes it" {
 	echo old >out
 	run -0 acp-check -o out "$FIXTURES/demo.rec"
-	run -0 acp-tap -f raw -m nothing -o new s.rec
+	run -1 acp-tap -f raw -m nothing -o new s.rec
 	assert_equal "$(stat -c %s out new)" $'0\n0'
 }

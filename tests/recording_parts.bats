@@ -100,7 +100,7 @@ rotated() {
 	done
 }
 
-@test "acp-check: what one part breaks is found across the parts, and where it stands" {
+@test "acp-check: what one part breaks is found across the parts, with its file and line" {
 	rotated
 	sed -i '/tool_call_update/d' s.rec
 	run -0 acp-check s.rec.1 s.rec

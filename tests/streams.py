@@ -7,6 +7,7 @@ streams.py deaf PORT N SIZE FILE       a session whose stream is not read until 
 streams.py drop PORT                   closes the socket in each state
 streams.py flood PORT KIND             settings, ping, reset, continuation, window, or empty: until the server closes
 streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
+streams.py proxy PORTFILE              a proxy, by CONNECT or for one request a connection; prints the first line of each request
 streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
 """
 import http.server, json, os, random, re, select, socket, socketserver, struct, sys, threading, time
@@ -524,13 +525,46 @@ def relay(port, portfile, cut):
             os.unlink(cut)
 
 
+def proxy(portfile):
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            line = self.rfile.readline().decode()
+            print(line.rsplit(' ', 1)[0], flush=True)
+            method, target, _ = line.split()
+            host, port, path = re.fullmatch(r'(?:http://)?([^:/]+):(\d+)(/.*)?', target).groups()
+            head = [h for h in iter(self.rfile.readline, b'\r\n') if not re.match(rb'(proxy-)?connection:|upgrade:|http2-', h, re.I)]
+            with socket.create_connection((host, int(port))) as other:
+                if method == 'CONNECT':
+                    self.wfile.write(b'HTTP/1.1 200 \r\n\r\n')
+                else:
+                    other.sendall(f'{method} {path} HTTP/1.1\r\nConnection: close\r\n'.encode() + b''.join(head) + b'\r\n')
+                threading.Thread(target=self.pump, args=(other.recv, self.connection), daemon=True).start()
+                self.pump(self.rfile.read1, other)
+
+        def pump(self, read, to):
+            try:
+                while text := read(1 << 16):
+                    to.sendall(text)
+                to.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    s = socketserver.ThreadingTCPServer(('127.0.0.1', 0), Handler)
+    s.daemon_threads = True
+    with open(portfile + '.new', 'w') as f:
+        f.write(str(s.server_address[1]))
+    os.rename(portfile + '.new', portfile)
+    s.serve_forever()
+
+
 def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
-    "forget" (every later GET gets 404). What was posted and opened is printed, a line each.
+    "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once). What was posted and opened is printed, a
+    line each.
     """
     steps, lock, streams = list(steps), threading.Lock(), {}
-    state = {'forgotten': False}
+    state = {'forgotten': False, 'brief': False}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = 'HTTP/1.1'
@@ -555,10 +589,10 @@ def server(portfile, *steps):
                 self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
                            [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
                 return
-            if step in ('drop', 'forget'):
-                state['forgotten'] = step == 'forget'
+            if step in ('drop', 'forget', 'brief'):
+                state['forgotten'], state['brief'] = step == 'forget', step == 'brief'
                 self.reply(202)
-                streams[m.get('params', {}).get('sessionId', '-') if step == 'drop' else '-'].shutdown(socket.SHUT_RDWR)
+                streams[m.get('params', {}).get('sessionId', '-') if step != 'forget' else '-'].shutdown(socket.SHUT_RDWR)
                 return
             self.reply(int(step), b'' if step == '202' else b'no such luck')
             if step == '202' and 'id' in m:
@@ -571,8 +605,8 @@ def server(portfile, *steps):
             session = self.headers.get('Acp-Session-Id', '-')
             with lock:
                 print('GET', session, self.headers.get('Cookie', '-'), flush=True)
-            if state['forgotten']:
-                self.reply(404)
+            if state['forgotten'] or state['brief']:
+                self.reply(404 if state['forgotten'] else 200)
                 return
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream')
@@ -600,4 +634,4 @@ def server(portfile, *steps):
 
 
 if __name__ == '__main__':
-    {f.__name__: f for f in (model, many, deaf, drop, flood, relay, server)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (model, many, deaf, drop, flood, relay, proxy, server)}[sys.argv[1]](*sys.argv[2:])

@@ -4,6 +4,7 @@ terminal of its own, and types each line of LINES when the screen's last line is
 Prints the screen, without carriage returns. Exits as the command does."""
 import os
 import pty
+import re
 import select
 import sys
 
@@ -32,5 +33,7 @@ while True:
         keys = line.endswith(("\x04", "\x03"))
         os.write(fd, line.encode() + (b"" if keys else b"\n"))
         seen = len(screen)
+# A turn that is slow has the spinner, which is wiped out again.
+screen = re.sub(rb"(\r[-|/\\] )+\r\x1b\[K", b"", screen)
 sys.stdout.buffer.write(screen.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)

@@ -1,5 +1,6 @@
 # What the bats files of acp-usage share, behind `load lib`.
 
+unset COLUMNS
 # shellcheck disable=SC2034
 USAGE=$BATS_TEST_DIRNAME/fixtures/usage
 

@@ -53,9 +53,7 @@ ask_cancel(struct ask *a)
 	struct buf message = {0};
 	SCOPED struct buf params = {0};
 
-	put(&params, "{");
-	put_member(&params, acp_session_id, buf_slice(&a->session_id));
-	put(&params, "}");
+	put_object(&params, {acp_session_id, buf_slice(&a->session_id)});
 	need(msg_make_notification(&message, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 	send_message(a, &message);
 	answer_cancel(a, slice(NULL, 0));
@@ -120,16 +118,22 @@ ask_wait(struct ask *a, const bool *done)
 /* --- sending --- */
 
 struct session_request *
-ask_request(struct ask *a, const char *method, struct buf *params)
+ask_request(struct ask *a, const char *method, struct slice params)
 {
+	struct slice id = json_get(params, acp_session_id), meta = json_get(params, "_meta");
 	char digits[SLICE_DIGITS];
+	SCOPED struct buf filled = {0};
+	struct splices splices = {0};
 	struct buf message = {0};
 
-	if (!a->over)
-		need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(params)));
-	buf_free(params);
 	if (a->over)
 		return NULL;
+	if (json_type(id) == JSON_NULL && a->session_id.n)
+		splice_value(&splices, id, buf_slice(&a->session_id));
+	if (json_type(meta) == JSON_NULL && a->options->meta)
+		splice_value(&splices, meta, slice_of(a->options->meta));
+	need(splice_write(params, splices.at, splices.n, &filled));
+	need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(&filled)));
 	loop_remove_timer(a->loop, &a->timeout);
 	if (a->options->timeout && !a->stopping)
 		loop_add_timer(a->loop, &a->timeout, a->options->timeout);
@@ -137,7 +141,7 @@ ask_request(struct ask *a, const char *method, struct buf *params)
 }
 
 enum got
-ask_call(struct ask *a, const char *method, struct buf *params, struct buf *response)
+ask_call(struct ask *a, const char *method, struct slice params, struct buf *response)
 {
 	struct call call = {.response = response, .got = GOT_NOTHING};
 	struct session_request *request;
@@ -152,34 +156,11 @@ ask_call(struct ask *a, const char *method, struct buf *params, struct buf *resp
 }
 
 void
-ask_report(struct ask *a, const char *method, struct slice error)
-{
-	SCOPED struct buf room = {0};
-	struct slice data = json_get(error, "data");
-
-	show_note(a, "acp-ask: %s: %s%s%.*s", method, plain_of(json_get(error, "message"), &room), data.p ? ": " : "",
-		(int)data.n, data.p ? data.p : "");
-}
-
-bool
-ask_must(struct ask *a, const char *method, struct buf *params, struct buf *result)
-{
-	enum got got = ask_call(a, method, params, result);
-
-	if (got == GOT_ERROR)
-		ask_report(a, method, buf_slice(result));
-	if (got != GOT_RESULT)
-		ask_fail(a, EXIT_NEGATIVE);
-	return got == GOT_RESULT;
-}
-
-void
-ask_reply(struct ask *a, struct slice id, struct buf *result)
+ask_reply(struct ask *a, struct slice id, struct slice result)
 {
 	struct buf message = {0};
 
-	need(msg_make_result(&message, id, buf_slice(result)));
-	buf_free(result);
+	need(msg_make_result(&message, id, result));
 	send_message(a, &message);
 }
 
@@ -195,15 +176,6 @@ ask_refuse(struct ask *a, struct slice id, int code, const char *format, ...)
 	va_end(args);
 	need(buf_string(&why) ? msg_make_error(&message, id, code, why.p, slice(NULL, 0)) : -1);
 	send_message(a, &message);
-}
-
-bool
-ask_has(const struct ask *a, const char *v1, const char *v2)
-{
-	const char *path = a->options->protocol == 2 ? v2 : v1;
-	enum json_type type = path ? json_type(json_path(buf_slice(&a->initialized), path)) : JSON_NONE;
-
-	return type == JSON_TRUE || type == JSON_OBJECT;
 }
 
 /* --- what comes from it --- */
@@ -232,7 +204,7 @@ on_session(void *arg, const struct session_event *e)
 		a->turn.running = false;
 		a->turn.over = true;
 		a->turn.failed = e->turn->failed || e->turn->unfinished;
-		keep_string(&a->turn.stop, e->turn->stop);
+		put_slice(&a->turn.stop, e->turn->stop);
 		put_slice(&a->turn.error, e->turn->error);
 		loop_stop(a->loop);
 		return;
@@ -311,7 +283,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 		return true;
 	}
 	if (a->options->format == FORMAT_NDJSON)
-		show_message(a, line);
+		show_line(a, line->text);
 	need(sessions_see(a->sessions, &m, &seen));
 	if (!seen)
 		return true;
@@ -348,7 +320,7 @@ end_if_over(struct ask *a)
 		return;
 	a->agent.ended = true;
 	loop_remove_timer(a->loop, &a->agent.grace);
-	endpoint_take(&a->agent.errors, true);
+	endpoint_read_now(&a->agent.errors, true);
 	if (!a->over && !a->agent.leaving) {
 		show_note(a, "acp-ask: the agent ended (%s)", proc_describe(a->agent.status, room, sizeof(room)));
 		ask_fail(a, a->agent.status ? proc_status(a->agent.status) : EXIT_NEGATIVE);
@@ -401,7 +373,7 @@ int
 agent_start(struct ask *a)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	struct proc_spec spec = {.argv = a->options->command, .death_signal = SIGKILL};
+	struct proc_spec spec = {.argv = a->options->command, .death_signal = SIGKILL, .variables = a->variables};
 	enum proc_stage stage = PROC_FORK;
 	struct agent *agent = &a->agent;
 	int ours[3];
@@ -412,7 +384,7 @@ agent_start(struct ask *a)
 		need(a->loop && a->sessions ? 0 : -1);
 		a->timeout = (struct loop_timer){.expired = on_timeout, .arg = a};
 		show_open(a);
-		answer_open(a);
+		person_open(a);
 	}
 	*agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
 	agent->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_agent, .arg = a};

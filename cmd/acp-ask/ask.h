@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "lib/acp/permit.h"
 #include "lib/base/cli_line.h"
 #include "lib/run/endpoint.h"
 #include "lib/session/session.h"
@@ -14,7 +15,7 @@ static const char tool_name[] = "acp-ask";
 enum { EXIT_TIMEOUT = 124 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 
-struct permit {
+struct permit_rule {
 	const char *pattern, *kind; /* of the tool call; of the option */
 };
 
@@ -27,18 +28,18 @@ struct options {
 	uint64_t timeout, grace; /* us; timeout 0: none */
 	size_t line_limit;
 	int protocol;
-	const char *auth, *cwd;
+	const char *cwd, *auth, *resume, *load, *meta;
 	enum { FS_NONE, FS_READ, FS_WRITE } fs;
-	bool terminal;
-	const char **mcp, **mcp_urls, **configs; /* NULL-terminated; or NULL */
-	const char *mode, *model, *resume, *load, *title, *meta;
-	bool list, probe, no_session;
+	bool terminal, list, probe, no_session;
+	struct buf given;        /* what ask.jq reads of the options: [NAME, VALUE] or [NAME, KEY, VALUE], JSON, with commas between them */
 	const char *script;
-	struct permit *permits;
+	struct permit_rule *permits;
 	size_t npermits;
 	const char *permit_by;
 	uint64_t permit_timeout; /* us; 0: none */
 	const char *form;
+	int editor;              /* whose configuration is printed, in place of all else: 1 is the first name; 0: none */
+	const char **tools;      /* that stand before the agent there; or NULL */
 };
 
 /* What a request brought. */
@@ -51,7 +52,7 @@ enum got {
 /* The prompt that runs, or ran last. What the agent has not reported is empty. */
 struct turn {
 	bool running, over, failed;
-	struct buf stop;        /* the stop reason, plain text */
+	struct buf stop;        /* the stop reason, a JSON string */
 	struct buf error;       /* the error object, JSON */
 	struct usage_sums usage, calls_usage; /* as the turn's end has it; the sum of its model calls */
 	struct buf cost;        /* JSON */
@@ -69,7 +70,8 @@ struct show {
 	struct buf message;     /* the id of the message whose text was shown last: a JSON string, or empty */
 	size_t shown;           /* bytes of its text */
 	unsigned phase;
-	struct loop_timer timer;
+	struct loop_timer timer, quiet;
+	struct buf held;        /* text that came while a line is typed: to be shown above that, in whole lines or when no more comes */
 };
 
 /* The agent's process (agent.c). */
@@ -82,29 +84,37 @@ struct agent {
 	int status;             /* as waitpid has it, once it is reaped */
 };
 
-/* The person at the terminal, who answers questions (answer.c). */
+/* The person at the terminal, who is asked for a line at a time (person.c). */
 struct person {
-	struct loop_fd fd;      /* -1: there is nobody */
-	struct buf typed;
-	struct question *asked; /* the question that is shown; or NULL */
+	struct loop_fd fd;      /* the terminal; -1: there is none */
+	bool asks;              /* for a line, now */
+	struct buf prompt;      /* of it, without readline */
+	/* a conversation */
+	struct buf text;        /* of the prompt */
+	bool reads;             /* a line of it is to be typed, as soon as no question is shown */
+	bool more;              /* that goes on with the text */
+	bool done, ended;       /* it is complete; there will be none */
 };
 
 struct ask {
 	const struct options *options;
+	struct jqprog *jq;       /* ask.jq */
 	struct loop *loop;
 	struct agent agent;
+	char **variables;        /* of its environment, which somebody who logs in needs, too; or NULL */
 	struct sessions *sessions;
 	struct session *session; /* that is open; or NULL */
 	struct buf session_id;   /* of it, a JSON string */
 	struct buf opened;       /* the response that opened it */
 	char *cwd;               /* its directory */
 	struct buf initialized;  /* the result of initialize */
-	struct buf input;        /* standard input, where it is no terminal; or the script */
+	struct buf input;        /* the script; or the texts and files that make the prompt, an array, JSON */
 	struct turn turn;
 	struct show show;
 	struct person person;
 	struct terminal *terminals;
-	struct question *questions; /* that have no response yet */
+	struct question *questions, *asked; /* that have no response yet; the one that the person is shown, or NULL */
+	struct permits permits;  /* the programs of --permit-by */
 	struct buf form;         /* --form: an object, JSON */
 	uint64_t rejected;       /* permission requests */
 	struct loop_timer timeout;
@@ -122,15 +132,16 @@ struct ask {
 void need(int r);
 void put(struct buf *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put_slice(struct buf *, struct slice);
-/* Appends a member of an object: a text as a string; JSON, nothing where p is NULL. */
-void put_text(struct buf *, const char *name, struct slice text);
-void put_member(struct buf *, const char *name, struct slice json);
+/* Appends an object with these members, of struct json_member. */
+#define put_object(to, ...) need(json_add_object(to, (struct json_member[]){__VA_ARGS__, {0}}))
 /* Appends a text as a JSON string. */
 void put_quoted(struct buf *, struct slice text);
+/* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); true or false. */
+struct slice string_in(struct buf *room, struct slice text);
+struct slice json_in(const struct buf *);
+struct slice json_bool(bool);
 /* The plain text of a JSON string, with a NUL, in room; "" of anything else. */
 char *plain_of(struct slice string, struct buf *room);
-/* Replaces what is kept by the plain text of a JSON string; anything else leaves it. */
-void keep_string(struct buf *to, struct slice value);
 /* The next element, where this is an array. */
 bool next_item(struct json_iter *, struct slice *item);
 /* A list of these words (or NULL) and the strings of an array, or NAME=VALUE of one of variables; NULL-terminated, to be freed. */
@@ -138,6 +149,14 @@ char **words_new(char *const *first, struct slice array);
 void words_free(char **list);
 /* Reads a file that an option names, or ends the program. */
 void read_named(const char *option, const char *path, size_t most, struct buf *to);
+/* Runs a function of ask.jq: its output (JSON) replaces *output. False: it failed; that is reported, and the exit status set. */
+bool ask_jq(struct ask *, const char *function, struct slice input, struct buf *output);
+
+/* --- editor.c --- */
+
+/* The words of --editor, NULL-terminated; prints the configuration of that editor, and ends the program, or sets the exit status. */
+extern const char *const editor_names[];
+void editor_print(struct ask *);
 
 /* --- agent.c --- */
 
@@ -145,16 +164,15 @@ void read_named(const char *option, const char *path, size_t most, struct buf *t
 int agent_start(struct ask *);
 /* Closes the agent's input and waits for its end. */
 void agent_end(struct ask *);
-/* Sends a request and waits for its response; all that comes before is handled. params are freed; result or error replace *response. */
-enum got ask_call(struct ask *, const char *method, struct buf *params, struct buf *response);
-/* The same where only a result will do: else it reports why, and sets the exit status. */
-bool ask_must(struct ask *, const char *method, struct buf *params, struct buf *result);
-/* Sends a request, whose params are freed, and begins the time of --timeout. NULL: nothing is sent any more. */
-struct session_request *ask_request(struct ask *, const char *method, struct buf *params);
-/* Reports the error that a request got. */
-void ask_report(struct ask *, const char *method, struct slice error);
-/* Responds to a request of the agent; result is freed. */
-void ask_reply(struct ask *, struct slice id, struct buf *result);
+/*
+ * Sends a request, and begins the time of --timeout. A sessionId that is null in its params becomes the session's, and a _meta that is
+ * null that of --meta. NULL: nothing is sent any more.
+ */
+struct session_request *ask_request(struct ask *, const char *method, struct slice params);
+/* The same, and waits for the response, whose result or error replaces *response; all that comes before is handled. */
+enum got ask_call(struct ask *, const char *method, struct slice params, struct buf *response);
+/* Responds to a request of the agent. */
+void ask_reply(struct ask *, struct slice id, struct slice result);
 void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Waits until *done. False: that will not happen any more. */
 bool ask_wait(struct ask *, const bool *done);
@@ -166,22 +184,17 @@ void ask_over(struct ask *, int status);
 void ask_stop(struct ask *, int status);
 /* Cancels the turn that runs. */
 void ask_cancel(struct ask *);
-/* Does the agent advertise this? Paths in its response to initialize, by version; NULL: it is not there in that one. */
-bool ask_has(const struct ask *, const char *v1, const char *v2);
 
 /* --- session.c --- */
 
 /* initialize, and authentication. False: it failed, and that has been reported. */
 bool session_connect(struct ask *);
-/* Reports the methods of authentication that the agent has, and why. */
-void session_list_methods(struct ask *, const char *why);
-
-/* --- open.c --- */
-
 /* Opens the session, and sets its mode, model and so on. False likewise. */
 bool session_open(struct ask *);
 /* Prints the list of sessions. */
 void session_list(struct ask *);
+/* Opens a session, tries the agent's methods, and prints what came of it. */
+void session_probe(struct ask *);
 
 /* --- files.c, terminal.c: what the agent may use --- */
 
@@ -198,28 +211,33 @@ void terminals_close(struct ask *);
 
 /* --- prompt.c --- */
 
-/* Appends the operands, and standard input, as an array of content; nothing where there is none. Exits where a file cannot be read. */
-void prompt_read(struct ask *, struct buf *blocks);
-/* Sends a prompt; the array is freed. */
-void prompt_begin(struct ask *, struct buf *blocks);
+/* Reads what makes the prompt: the operands, files among them, and standard input, where it is no terminal; or ends the program. */
+void prompt_load(struct ask *);
+/* Sends a prompt. */
+void prompt_begin(struct ask *, struct slice blocks);
 /* Waits for its end. False: there will be none. */
 bool prompt_end(struct ask *);
 
-/* --- probe.c, script.c, talk.c --- */
-
-/* Opens a session, tries the agent's methods, and prints what came of it. */
-void probe_run(struct ask *);
+/* --- script.c --- */
 
 /* Runs the script; or checks it, which ends the program where it is none. */
 void script_run(struct ask *, bool checks);
-/* Reads prompts from the terminal until there are no more. */
-void talk_run(struct ask *);
-/* Ctrl-C while a line is typed. */
-void talk_interrupt(struct ask *);
-/* A question is asked at the terminal, or no more. */
-void talk_yield(bool yields);
+
+/* --- person.c --- */
+
+void person_open(struct ask *);
+void person_close(struct ask *);
+/* Is there one who can be asked? */
+bool person_is_there(const struct ask *);
+/* Asks for a line: the conversation or, where a question is shown, answer_typed gets it. Then, or by person_leave, it is over. */
+void person_ask(struct ask *, struct slice prompt);
+void person_leave(struct ask *);
 /* Something was printed: shows the line that is typed anew. */
-void talk_redraw(void);
+void person_redraw(struct ask *);
+/* Reads prompts from the terminal until there are no more. It goes on after a question; Ctrl-C while no turn runs. */
+void talk_run(struct ask *);
+void talk_go_on(struct ask *);
+void talk_interrupt(struct ask *);
 
 /* --- answer.c --- */
 
@@ -228,22 +246,9 @@ void answer_permission(struct ask *, const struct msg *);
 void answer_form(struct ask *, const struct msg *);
 /* The agent does not wait for the response to this request any more; or (p NULL) the turn was cancelled, and so are all questions. */
 void answer_cancel(struct ask *, struct slice id);
-/* Is there a person who can be asked? */
-bool answer_person(const struct ask *);
-void answer_open(struct ask *);
+/* What the person has typed for the question that is shown; ended: there will be nothing more. */
+void answer_typed(struct ask *, struct slice typed, bool ended);
 void answer_close(struct ask *);
-
-/* --- form.c: an elicitation, which asks for values by a schema --- */
-
-/* The form of these params, which must outlive it. NULL: it is none that can be filled in. */
-struct form *form_new(struct slice params);
-void form_free(struct form *);
-/* Appends the response with the values that this object (JSON) has for it. False: one is missing or not valid. */
-bool form_fill(struct form *, struct slice values, struct buf *result);
-/* Shows the field that is asked for at the terminal. */
-void form_show(struct form *, struct ask *);
-/* Reads what was typed for it (ended: the person has declined). True: that was the last, and the response is appended. */
-bool form_read(struct form *, struct slice typed, bool ended, struct buf *result);
 
 /* --- show.c --- */
 
@@ -252,8 +257,8 @@ void show_open(struct ask *);
 void show_close(struct ask *);
 /* A line on standard error, as plain text. */
 void show_note(struct ask *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A message of the agent, as --format ndjson has it. */
-void show_message(struct ask *, const struct line *);
+/* The same for each text of an array, JSON. */
+void show_notes(struct ask *, struct slice notes);
 /* An update, or a response: what it says of the text and of usage; what happened to a tool call. */
 void show_update(struct ask *, const struct session_message *);
 void show_call(struct ask *, const struct session_event *);
@@ -261,13 +266,11 @@ void show_call(struct ask *, const struct session_event *);
 void show_turn(struct ask *, bool begins);
 /* Appends the turn that has ended as an object, JSON. */
 void show_put_result(const struct ask *, struct buf *);
-/* Text for standard output. */
-void show_text(struct ask *, struct slice);
+/* A line on standard output. */
+void show_line(struct ask *, struct slice);
 /* Before somebody else writes to the terminal. */
 void show_clear(struct ask *);
 /* The kind, name or title of what a permission request is about, as far as it is known: plain text in room. */
 const char *show_known(const struct ask *, const struct msg *, const char *member, struct buf *room);
-/* Writes to the terminal, without a newline, what a person is to type. */
-void show_prompt(struct ask *, struct slice text);
 
 #endif

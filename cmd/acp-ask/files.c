@@ -123,15 +123,14 @@ write_file(const struct ask *a, const char *path, struct slice text)
 void
 files_serve(struct ask *a, const struct msg *m, bool writes)
 {
-	SCOPED struct buf path = {0}, text = {0};
+	SCOPED struct buf path = {0}, text = {0}, room = {0}, result = {0};
 	struct slice content = json_get_string(m->params, acp_content);
 	uint64_t line, limit;
-	struct buf result = {0};
 	int error;
 
 	plain_of(json_get(m->params, "path"), &path);
 	if (writes) {
-		keep_string(&text, content);
+		plain_of(content, &text);
 		error = content.p ? write_file(a, path.p, buf_slice(&text)) : EINVAL;
 		put(&result, "{}");
 	} else {
@@ -140,16 +139,13 @@ files_serve(struct ask *a, const struct msg *m, bool writes)
 		if (!json_u64(json_get(m->params, "limit"), &limit))
 			limit = UINT64_MAX;
 		error = read_file(a, path.p, &text);
-		put(&result, "{");
-		put_text(&result, "content", error ? slice(NULL, 0) : some_lines(buf_slice(&text), line, limit));
-		put(&result, "}");
+		if (!error)
+			put_object(&result, {"content", string_in(&room, some_lines(buf_slice(&text), line, limit))});
 	}
 	if (!a->options->quiet)
 		show_note(a, "%s: %s%s%s", writes ? "write" : "read", path.p, error ? ": " : "", error ? strerror(error) : "");
-	if (!error) {
-		ask_reply(a, m->id, &result);
-		return;
-	}
-	buf_free(&result);
-	files_refuse(a, m->id, path.p, error);
+	if (error)
+		files_refuse(a, m->id, path.p, error);
+	else
+		ask_reply(a, m->id, buf_slice(&result));
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -16,6 +17,10 @@ static const char help[] =
 	"      --script FILE     prompts, expectations and requests, a JSON object a line\n"
 	"      --probe           print what the agent can do, and try its methods\n"
 	"      --no-session      with --probe, open no session\n"
+	"      --editor zed|jetbrains|neovim|avante|emacs|vscode|toad  print the\n"
+	"                        configuration with which an editor starts the agent\n"
+	"      --tools CMD       with --editor, put this tool before the agent; may be\n"
+	"                        repeated\n"
 	"\n"
 	"Output\n"
 	"  -f, --format text|json|ndjson  the agent's text; one object at the end; its\n"
@@ -67,7 +72,7 @@ static const char help[] =
 	"Example: acp-ask 'What does this project do?' -- claude-agent-acp\n";
 
 static void
-take_permit(const struct cli_taken *t)
+parse_permit(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *equals = strrchr(t->argument, '=');
@@ -78,11 +83,44 @@ take_permit(const struct cli_taken *t)
 	pattern = strndup(t->argument, (size_t)(equals - t->argument));
 	need(pattern ? 0 : -1);
 	o->permits = cli_grow(tool_name, o->permits, o->npermits, sizeof(*o->permits));
-	o->permits[o->npermits++] = (struct permit){pattern, equals + 1};
+	o->permits[o->npermits++] = (struct permit_rule){pattern, equals + 1};
+}
+
+/* Keeps an option for ask.jq: KEY=VALUE, or the value alone. With a key, the value of --mcp are the words of a command. */
+static void
+parse_value(const struct cli_argument *t)
+{
+	struct buf *given = &((struct options *)t->at)->given;
+
+	put(given, "%s[\"%s\",", given->n ? "," : "", t->option->name);
+	put_quoted(given, slice_of(t->argument));
+	put(given, "]");
 }
 
 static void
-take_meta(const struct cli_taken *t)
+parse_pair(const struct cli_argument *t)
+{
+	struct buf *given = &((struct options *)t->at)->given;
+	const char *equals = strchr(t->argument, '=');
+	char **words = equals && equals > t->argument && t->option->value ? proc_words(equals + 1) : NULL;
+
+	if (!equals || equals == t->argument || (t->option->value && !words))
+		cli_wrong(t, t->option->expected);
+	put(given, "%s[\"%s\",", given->n ? "," : "", t->option->name);
+	put_quoted(given, slice_between(t->argument, equals));
+	put(given, words ? ",[" : ",");
+	if (!words)
+		put_quoted(given, slice_of(equals + 1));
+	for (size_t i = 0; words && words[i]; i++) {
+		put(given, i ? "," : "");
+		put_quoted(given, slice_of(words[i]));
+	}
+	put(given, words ? "]]" : "]");
+	free(words);
+}
+
+static void
+parse_meta(const struct cli_argument *t)
 {
 	if (json_scan(slice_of(t->argument), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT || strchr(t->argument, '\n'))
 		cli_wrong(t, "expected an object, JSON, in one line");
@@ -94,25 +132,27 @@ static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "ndjson")},
 	{"quiet", 'q', CLI_FLAG(struct options, quiet)},
 	{"verbose", 'v', CLI_FLAG(struct options, verbose)},
-	{"permit", 0, CLI_TAKE(take_permit)},
+	{"permit", 0, CLI_PARSE(parse_permit)},
 	{"permit-by", 0, CLI_TEXT(struct options, permit_by), .expected = "expected a command"},
 	{"permit-timeout", 0, CLI_DURATION(struct options, permit_timeout), .least = 1},
 	{"form", 0, CLI_TEXT(struct options, form)},
 	{"cwd", 0, CLI_TEXT(struct options, cwd)},
 	{"fs", 0, CLI_WORD(struct options, fs, "none", "read", "write")},
 	{"terminal", 0, CLI_FLAG(struct options, terminal)},
-	{"mcp", 0, CLI_TEXTS(struct options, mcp)},
-	{"mcp-url", 0, CLI_TEXTS(struct options, mcp_urls)},
-	{"mode", 0, CLI_TEXT(struct options, mode)},
-	{"model", 0, CLI_TEXT(struct options, model)},
-	{"config", 0, CLI_TEXTS(struct options, configs)},
-	{"title", 0, CLI_TEXT(struct options, title)},
+	{"mcp", 0, CLI_PARSE(parse_pair), .value = true, .expected = "expected NAME=CMD"},
+	{"mcp-url", 0, CLI_PARSE(parse_pair), .expected = "expected NAME=URL"},
+	{"mode", 0, CLI_PARSE(parse_value)},
+	{"model", 0, CLI_PARSE(parse_value)},
+	{"config", 0, CLI_PARSE(parse_pair), .expected = "expected KEY=VALUE"},
+	{"title", 0, CLI_PARSE(parse_value)},
 	{"resume", 0, CLI_TEXT(struct options, resume)},
 	{"load", 0, CLI_TEXT(struct options, load)},
 	{"list", 0, CLI_FLAG(struct options, list)},
 	{"probe", 0, CLI_FLAG(struct options, probe)},
 	{"no-session", 0, CLI_FLAG(struct options, no_session)},
-	{"meta", 0, CLI_TAKE_AT(take_meta, const char *, struct options, meta)},
+	{"editor", 0, CLI_WORD_OF(struct options, editor, editor_names), .value = 1},
+	{"tools", 0, CLI_TEXTS(struct options, tools)},
+	{"meta", 0, CLI_PARSE_AT(parse_meta, const char *, struct options, meta)},
 	{"protocol", 0, CLI_WORD(struct options, protocol, "1", "2"), .value = 1},
 	{"auth", 0, CLI_TEXT(struct options, auth)},
 	{"timeout", 0, CLI_DURATION(struct options, timeout), .least = 1},
@@ -127,6 +167,8 @@ static const struct cli_rule rules[] = {
 	{"--resume", NULL, "--load"},
 	{"--probe", NULL, "--script|--list|--resume|--load|--format ndjson"},
 	{"--no-session", "--probe", NULL},
+	{"--tools", "--editor", NULL},
+	{"--editor", NULL, "--probe|--script|--list|--resume|--load"},
 	{"--list", NULL, "--script|--resume|--load|--mode|--model|--config|--title|--mcp|--mcp-url|--meta"},
 	{NULL, NULL, NULL},
 };
@@ -184,56 +226,53 @@ read_input(struct ask *a)
 	if (o->script) {
 		read_named("--script ", o->script, o->line_limit, &a->input);
 		script_run(a, true);
-	} else if (prompts && !isatty(STDIN_FILENO) && buf_read_all(&a->input, STDIN_FILENO, o->line_limit / 2) < 0) {
-		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
+	} else if (prompts && !a->talks) {
+		prompt_load(a);
 	}
-	if (prompts && !a->talks && !*o->prompt && !a->input.n)
-		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
 }
 
 static void
 run(struct ask *a)
 {
-	struct buf blocks = {0};
+	SCOPED struct buf blocks = {0};
 
 	if (!session_connect(a))
 		return;
 	if (a->options->list || a->options->probe) {
-		(a->options->list ? session_list : probe_run)(a);
+		(a->options->list ? session_list : session_probe)(a);
 		return;
 	}
-	if (!a->talks && !a->options->script)
-		prompt_read(a, &blocks);
-	if (!session_open(a)) {
-		buf_free(&blocks);
-	} else if (a->options->script) {
+	if ((!a->talks && !a->options->script && !ask_jq(a, "prompt", buf_slice(&a->input), &blocks)) || !session_open(a))
+		return;
+	if (a->options->script) {
 		script_run(a, false);
 	} else if (a->talks) {
 		talk_run(a);
 	} else {
-		prompt_begin(a, &blocks);
+		prompt_begin(a, buf_slice(&blocks));
 		prompt_end(a);
 	}
 }
 
 static void
-finish(struct ask *a)
+finish(struct ask *a, struct options *o)
 {
 	struct buf *all[] = {&a->session_id, &a->opened, &a->initialized, &a->input, &a->commands, &a->form, &a->turn.stop, &a->turn.error,
-		&a->turn.cost, &a->turn.text, &a->turn.calls, &a->show.message};
+		&a->turn.cost, &a->turn.text, &a->turn.calls, &a->show.message, &a->show.held, &o->given};
 
 	answer_close(a);
+	person_close(a);
 	sessions_free(a->sessions);
 	loop_free(a->loop);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		buf_free(all[i]);
-	for (size_t i = 0; i < a->options->npermits; i++)
-		free((char *)a->options->permits[i].pattern);
-	free(a->options->permits);
+	for (size_t i = 0; i < o->npermits; i++)
+		free((char *)o->permits[i].pattern);
+	free(o->permits);
 	free(a->cwd);
-	free(a->options->mcp);
-	free(a->options->mcp_urls);
-	free(a->options->configs);
+	if (a->variables)
+		words_free(a->variables);
+	jqprog_free(a->jq);
 }
 
 int
@@ -254,9 +293,13 @@ main(int argc, char **argv)
 	a.cwd = realpath(o.cwd ? o.cwd : ".", NULL);
 	if (!a.cwd)
 		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", o.cwd ? o.cwd : ".", strerror(errno));
-	read_form(&a);
-	read_input(&a);
-	status = agent_start(&a);
+	if (o.editor) {
+		editor_print(&a);
+	} else {
+		read_form(&a);
+		read_input(&a);
+	}
+	status = o.editor ? a.status : agent_start(&a);
 	if (status == 0) {
 		run(&a);
 		agent_end(&a);
@@ -266,12 +309,11 @@ main(int argc, char **argv)
 		}
 		if (o.format == FORMAT_JSON && a.turn.over && !o.script) {
 			show_put_result(&a, &result);
-			put(&result, "\n");
-			show_text(&a, buf_slice(&result));
+			show_line(&a, buf_slice(&result));
 		}
 		show_close(&a);
 		status = a.status;
 	}
-	finish(&a);
+	finish(&a, &o);
 	return status;
 }

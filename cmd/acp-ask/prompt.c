@@ -1,111 +1,58 @@
 /* Prompts: what they are made of, and their turns. */
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
 #include "lib/base/base64.h"
 
-static const char *
-media_type(const char *path)
-{
-	static const char *const types[][2] = {{".png", "image/png"}, {".jpg", "image/jpeg"}, {".jpeg", "image/jpeg"},
-		{".gif", "image/gif"}, {".webp", "image/webp"}, {".svg", "image/svg+xml"}, {".wav", "audio/wav"}, {".mp3", "audio/mpeg"},
-		{".ogg", "audio/ogg"}, {".flac", "audio/flac"}, {".pdf", "application/pdf"}, {".json", "application/json"},
-		{".md", "text/markdown"}, {".html", "text/html"}, {".csv", "text/csv"}};
-	const char *suffix = strrchr(path, '.');
-
-	for (size_t i = 0; suffix && i < sizeof(types) / sizeof(types[0]); i++)
-		if (strcasecmp(suffix, types[i][0]) == 0)
-			return types[i][1];
-	return "";
-}
-
+/* Appends a file as an object for ask.jq. */
 static void
-put_uri(struct buf *to, const char *path)
+put_file(struct ask *a, const char *path, struct buf *to)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-	char *whole = realpath(path, NULL);
+	SCOPED struct buf content = {0}, base64 = {0}, shown = {0}, whole = {0}, value = {0};
+	char *real;
+	bool text;
 
-	need(whole ? 0 : -1);
-	put(to, "\"uri\":\"file://");
-	for (const char *p = whole; *p; p++)
-		put(to, strchr(safe, *p) ? "%c" : "%%%02X", (unsigned char)*p);
-	put(to, "\"");
-	free(whole);
-}
-
-/* An image or a sound, where the agent takes them; else a resource; else what every agent takes: text, or a link. */
-static void
-put_file(const struct ask *a, const char *path, struct slice content, struct buf *to)
-{
-	const char *type = media_type(path);
-	bool text = json_utf8(content), image = strncmp(type, "image/", 6) == 0 && !text, audio = strncmp(type, "audio/", 6) == 0;
-	SCOPED struct buf base64 = {0}, named = {0};
-
-	if (!text)
-		need(base64_encode(content, &base64));
-	if ((image && ask_has(a, "agentCapabilities.promptCapabilities.image", "capabilities.session.prompt.image")) ||
-		(audio && ask_has(a, "agentCapabilities.promptCapabilities.audio", "capabilities.session.prompt.audio"))) {
-		put(to, "{\"type\":\"%s\",\"mimeType\":\"%s\"", image ? "image" : "audio", type);
-		put_text(to, "data", buf_slice(&base64));
-		put(to, "}");
-	} else if (ask_has(a, "agentCapabilities.promptCapabilities.embeddedContext", "capabilities.session.prompt.embeddedContext")) {
-		put(to, "{\"type\":\"resource\",\"resource\":{");
-		put_uri(to, path);
-		put_text(to, "mimeType", slice_of(*type ? type : text ? "text/plain" : "application/octet-stream"));
-		put_text(to, text ? "text" : "blob", text ? content : buf_slice(&base64));
-		put(to, "}}");
-	} else if (text) {
-		put(&named, "%s:\n", path);
-		put_slice(&named, content);
-		need(acp_put_text_block(to, buf_slice(&named)));
-	} else {
-		put(to, "{\"type\":\"resource_link\"");
-		put_text(to, "name", slice_of(path));
-		put(to, ",");
-		put_uri(to, path);
-		put(to, "}");
-	}
-}
-
-/* Appends what was read of text, if anything, as a block. */
-static void
-put_block(struct buf *text, struct buf *blocks)
-{
-	if (!text->n)
-		return;
-	put(blocks, blocks->n ? "," : "[");
-	need(acp_put_text_block(blocks, buf_slice(text)));
-	text->n = 0;
+	read_named("@", path, a->options->line_limit / 2, &content);
+	text = json_utf8(buf_slice(&content));
+	need(text ? 0 : base64_encode(buf_slice(&content), &base64));
+	real = realpath(path, NULL);
+	need(real ? 0 : -1);
+	put_object(to, {"path", string_in(&shown, slice_of(path))}, {"real", string_in(&whole, slice_of(real))},
+		{text ? "text" : "data", string_in(&value, buf_slice(text ? &content : &base64))});
+	free(real);
 }
 
 void
-prompt_read(struct ask *a, struct buf *blocks)
+prompt_load(struct ask *a)
 {
-	SCOPED struct buf text = {0}, content = {0};
+	SCOPED struct buf input = {0}, room = {0};
 
 	for (char **word = a->options->prompt; *word; word++) {
-		if (**word == '@' && (*word)[1]) {
-			put_block(&text, blocks);
-			put(blocks, blocks->n ? "," : "[");
-			content.n = 0;
-			read_named("@", *word + 1, a->options->line_limit / 2, &content);
-			put_file(a, *word + 1, buf_slice(&content), blocks);
+		if (!**word)
 			continue;
-		}
-		put_slice(&text, slice(" ", text.n > 0));
-		put_slice(&text, slice_of(*word));
+		put(&a->input, a->input.n ? "," : "[");
+		if (word[0][0] == '@' && word[0][1])
+			put_file(a, *word + 1, &a->input);
+		else
+			put_quoted(&a->input, slice_of(*word));
 	}
-	put_block(&text, blocks);
-	put_block(&a->input, blocks);
-	if (blocks->n)
-		put(blocks, "]");
+	if (!isatty(STDIN_FILENO) && buf_read_all(&input, STDIN_FILENO, a->options->line_limit / 2) < 0)
+		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
+	if (input.n) {
+		put(&a->input, a->input.n ? "," : "[");
+		put_object(&a->input, {"input", string_in(&room, buf_slice(&input))});
+	}
+	if (!a->input.n)
+		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
+	put(&a->input, "]");
 }
 
 void
-prompt_begin(struct ask *a, struct buf *blocks)
+prompt_begin(struct ask *a, struct slice blocks)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	struct turn *t = &a->turn;
 	struct session_request *request;
 
@@ -114,15 +61,10 @@ prompt_begin(struct ask *a, struct buf *blocks)
 	t->over = t->failed = false;
 	t->stop.n = t->error.n = t->text.n = t->calls.n = 0;
 	t->usage = t->calls_usage = (struct usage_sums){0};
-	put(&params, "{");
-	put_member(&params, acp_session_id, buf_slice(&a->session_id));
-	put_member(&params, acp_prompt, buf_slice(blocks));
-	put_member(&params, "_meta", a->options->meta ? slice_of(a->options->meta) : slice(NULL, 0));
-	put(&params, "}");
-	buf_free(blocks);
+	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, blocks}, {"_meta", slice(a->options->meta ? "null" : NULL, 4)});
 	if (!a->over)
 		show_turn(a, true);
-	request = ask_request(a, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), &params);
+	request = ask_request(a, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params));
 	if (request && request->turn)
 		request->turn->data = t;
 }
@@ -132,18 +74,19 @@ prompt_end(struct ask *a)
 {
 	struct turn *t = &a->turn;
 	SCOPED struct buf room = {0};
+	bool ended;
 
 	ask_wait(a, &t->over);
 	show_turn(a, false);
 	if (!t->over)
 		return false;
-	need(buf_string(&t->stop) ? 0 : -1);
+	ended = json_string_is(json_in(&t->stop), "end_turn");
 	if (t->failed && !a->stopping && !a->over)
 		show_note(a, "acp-ask: session/prompt: %s",
 			t->error.n ? plain_of(json_get(buf_slice(&t->error), "message"), &room) : "no response");
-	else if (!t->failed && strcmp(t->stop.p, "end_turn") != 0 && !a->stopping && !a->options->script)
-		show_note(a, "acp-ask: the turn ended: %s", t->stop.n ? t->stop.p : "without a stop reason");
-	if (strcmp(t->stop.p, "end_turn") != 0 && !a->talks && !a->options->script)
+	else if (!t->failed && !ended && !a->stopping && !a->options->script)
+		show_note(a, "acp-ask: the turn ended: %s", t->stop.n ? plain_of(buf_slice(&t->stop), &room) : "without a stop reason");
+	if (!ended && !a->talks && !a->options->script)
 		ask_fail(a, EXIT_NEGATIVE);
 	if (a->stopping)
 		ask_over(a, 0);

@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/filter/jqprog.h"
+
+static const char program[] = {
+#include "cmd/acp-ask/ask.jq.inc"
+	'\0'};
 
 void
 need(int r)
@@ -35,35 +40,34 @@ put_quoted(struct buf *to, struct slice text)
 	need(json_quote(text, to));
 }
 
-void
-put_text(struct buf *to, const char *name, struct slice text)
+struct slice
+string_in(struct buf *room, struct slice text)
 {
-	put(to, "%s\"%s\":", to->n && to->p[to->n - 1] != '{' ? "," : "", name);
-	put_quoted(to, text);
+	room->n = 0;
+	put_quoted(room, text);
+	return buf_slice(room);
 }
 
-void
-put_member(struct buf *to, const char *name, struct slice json)
+struct slice
+json_in(const struct buf *written)
 {
-	need(json_add_member(to, name, json));
+	return written->n ? buf_slice(written) : slice(NULL, 0);
+}
+
+struct slice
+json_bool(bool yes)
+{
+	return slice_of(yes ? "true" : "false");
 }
 
 char *
 plain_of(struct slice string, struct buf *room)
 {
 	room->n = 0;
-	keep_string(room, string);
+	if (json_type(string) == JSON_STRING)
+		need(json_unescape(string, room));
 	need(buf_string(room) ? 0 : -1);
 	return room->p;
-}
-
-void
-keep_string(struct buf *to, struct slice value)
-{
-	if (json_type(value) != JSON_STRING)
-		return;
-	to->n = 0;
-	need(json_unescape(value, to));
 }
 
 bool
@@ -115,4 +119,60 @@ read_named(const char *option, const char *path, size_t most, struct buf *to)
 	if (fd < 0 || buf_read_all(to, fd, most) < 0)
 		cli_die(EXIT_USAGE, tool_name, "%s%s: %s", option, path, strerror(errno));
 	close(fd);
+}
+
+/* --- ask.jq --- */
+
+/* Compiles it: the options are constants. */
+static struct jqprog *
+compile(struct ask *a)
+{
+	static const char *const fs[] = {"none", "read", "write"}, *const formats[] = {"text", "json", "ndjson"};
+	const struct options *o = a->options;
+	const char *const texts[][2] = {{"cwd", a->cwd}, {"auth", o->auth}, {"resume", o->resume}, {"load", o->load}, {"form", o->form}};
+	SCOPED struct buf all = {0}, room = {0};
+	char *why = NULL;
+	struct jqprog *jq;
+
+	put(&all, "{\"protocol\":%d,\"version\":\"" VERSION "\",\"fs\":\"%s\",\"format\":\"%s\"", o->protocol, fs[o->fs], formats[o->format]);
+	put(&all, ",\"terminal\":%s,\"meta\":%s,\"person\":%s,\"given\":[%.*s]", json_bool(o->terminal).p, json_bool(o->meta).p,
+		json_bool(person_is_there(a)).p, (int)o->given.n, o->given.p ? o->given.p : "");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i][1])
+			need(json_add_member(&all, texts[i][0], string_in(&room, slice_of(texts[i][1]))));
+	need(json_add_member(&all, "values", json_in(&a->form)));
+	put(&all, "}");
+	jq = jqprog_new(program, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
+	if (!jq)
+		cli_die(EXIT_FAILED, tool_name, "ask.jq: %s", why ? why : "out of memory");
+	return jq;
+}
+
+static bool
+keep_output(void *to, struct slice output)
+{
+	((struct buf *)to)->n = 0;
+	put_slice(to, output);
+	return false;
+}
+
+bool
+ask_jq(struct ask *a, const char *function, struct slice input, struct buf *output)
+{
+	SCOPED struct buf name = {0}, result = {0};
+	char *why = NULL;
+
+	if (!a->jq)
+		a->jq = compile(a);
+	put_quoted(&name, slice_of(function));
+	if (jqprog_run(a->jq, input.p ? input : slice_of("null"), (struct jqprog_var[]){{"do", buf_slice(&name)}, {"agent", buf_slice(&a->initialized)}},
+		2, keep_output, &result, &why) == 0 && result.n) {
+		output->n = 0;
+		put_slice(output, buf_slice(&result));
+		return true;
+	}
+	show_note(a, "acp-ask: %s", why ? why : "what the agent sent is nested too deep");
+	ask_fail(a, EXIT_NEGATIVE);
+	free(why);
+	return false;
 }

@@ -64,32 +64,15 @@ expect(struct script *s, struct slice wanted)
 /* --- requests --- */
 
 static void
-print(struct script *s)
-{
-	show_text(s->ask, buf_slice(&s->result));
-	show_text(s->ask, slice("\n", 1));
-}
-
-static void
 request(struct script *s, struct slice object)
 {
 	SCOPED struct buf method = {0}, response = {0};
-	struct slice given = json_get(object, "params"), id = json_get(given, acp_session_id);
-	struct buf params = {0};
-	enum got got;
+	struct slice params = json_get(object, "params");
+	enum got got = ask_call(s->ask, plain_of(json_get(object, "method"), &method), params.p ? params : slice_of("{}"), &response);
 
-	/* A member sessionId that is null becomes our session's. */
-	if (json_type(id) == JSON_NULL && s->ask->session_id.n)
-		need(splice_write(given, &(struct splice){id.p, id.p + id.n, buf_slice(&s->ask->session_id)}, 1, &params));
-	else
-		put_slice(&params, given.p ? given : slice_of("{}"));
-	got = ask_call(s->ask, plain_of(json_get(object, "method"), &method), &params, &response);
 	s->result.n = 0;
-	put(&s->result, "{");
-	if (got != GOT_NOTHING)
-		put_member(&s->result, got == GOT_ERROR ? "error" : "result", buf_slice(&response));
-	put(&s->result, "}");
-	print(s);
+	put_object(&s->result, {got == GOT_ERROR ? "error" : "result", got == GOT_NOTHING ? slice(NULL, 0) : buf_slice(&response)});
+	show_line(s->ask, buf_slice(&s->result));
 }
 
 /* --- prompts --- */
@@ -105,13 +88,13 @@ static void
 prompt(struct script *s, struct slice content, uint64_t cancel_after)
 {
 	struct loop_timer timer = {.expired = on_cancel_time, .arg = s->ask};
-	struct buf blocks = {0};
+	SCOPED struct buf blocks = {0};
 
 	if (json_type(content) == JSON_ARRAY)
 		put_slice(&blocks, content);
 	else
 		put(&blocks, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
-	prompt_begin(s->ask, &blocks);
+	prompt_begin(s->ask, buf_slice(&blocks));
 	if (cancel_after)
 		loop_add_timer(s->ask->loop, &timer, cancel_after);
 	prompt_end(s->ask);
@@ -119,7 +102,7 @@ prompt(struct script *s, struct slice content, uint64_t cancel_after)
 	s->result.n = 0;
 	show_put_result(s->ask, &s->result);
 	if (s->ask->options->format == FORMAT_JSON)
-		print(s);
+		show_line(s->ask, buf_slice(&s->result));
 }
 
 /* --- the file --- */

@@ -1,101 +1,67 @@
-/* The connection: initialize, and authentication. */
+/* What is asked of the agent beside prompts: the connection, the session, the list of sessions, and --probe. ask.jq has the requests. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/run/directory.h"
 #include "lib/run/proc.h"
+#include "lib/run/replace.h"
 
-/* --- initialize --- */
-
-static void
-put_capabilities(const struct ask *a, struct buf *to)
+/* Sends a request of ask.jq. */
+static enum got
+send_request(struct ask *a, struct slice request, struct buf *response)
 {
-	const struct options *o = a->options;
+	struct json_iter it = {.in = request};
+	SCOPED struct buf method = {0};
+	struct slice name, params;
 
-	put(to, "{");
-	if (o->fs)
-		put_member(to, "fs", slice_of(o->fs == FS_WRITE ? "{\"readTextFile\":true,\"writeTextFile\":true}"
-			: "{\"readTextFile\":true,\"writeTextFile\":false}"));
-	if (o->terminal)
-		put_member(to, "terminal", slice_of("true"));
-	if (answer_person(a))
-		put_member(to, "auth", slice_of(o->protocol == 2 ? "{\"terminal\":{}}" : "{\"terminal\":true}"));
-	if (answer_person(a) || o->form)
-		put_member(to, "elicitation", slice_of("{\"form\":{}}"));
-	put(to, "}");
+	next_item(&it, &name);
+	next_item(&it, &params);
+	return ask_call(a, plain_of(name, &method), params, response);
+}
+
+/* The same where only a result will do: else it reports why, and sets the exit status. */
+static bool
+must(struct ask *a, struct slice request, struct buf *result)
+{
+	enum got got = send_request(a, request, result);
+	SCOPED struct buf failure = {0};
+
+	if (got != GOT_RESULT)
+		ask_fail(a, EXIT_NEGATIVE);
+	if (got == GOT_ERROR) {
+		put_object(&failure, {"request", request}, {"error", buf_slice(result)});
+		ask_jq(a, "failure", buf_slice(&failure), &failure);
+	}
+	return got == GOT_RESULT;
 }
 
 static bool
-initialize(struct ask *a)
+refuse(struct ask *a, const char *option, const char *value, const char *why)
 {
-	bool v2 = a->options->protocol == 2;
-	struct buf params = {0};
-	uint64_t version;
-
-	put(&params, "{\"%s\":%d,\"%s\":{\"name\":\"acp-ask\",\"version\":\"" VERSION "\"},\"%s\":", acp_protocol_version,
-		a->options->protocol, v2 ? "info" : "clientInfo", v2 ? "capabilities" : "clientCapabilities");
-	put_capabilities(a, &params);
-	put(&params, "}");
-	if (!ask_must(a, acp_name(ACP_INITIALIZE, ACP_PLAIN), &params, &a->initialized))
-		return false;
-	if (json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) && version == (uint64_t)a->options->protocol)
-		return true;
-	show_note(a, "acp-ask: the agent does not speak version %d of the protocol; see --protocol", a->options->protocol);
+	show_note(a, "acp-ask: %s %s: %s", option, value, why);
 	ask_fail(a, EXIT_NEGATIVE);
 	return false;
 }
 
-/* --- authentication --- */
-
-/* The next method of authentication that the agent has, and its id. */
-static bool
-next_method(struct json_iter *it, struct slice *method, struct slice *id)
-{
-	if (!next_item(it, method))
-		return false;
-	*id = json_get_string(*method, "id");
-	if (!id->p)
-		*id = json_get_string(*method, "methodId");
-	return true;
-}
-
-void
-session_list_methods(struct ask *a, const char *why)
-{
-	struct json_iter it = {.in = json_get(buf_slice(&a->initialized), "authMethods")};
-	SCOPED struct buf all = {0}, room = {0};
-	struct slice method, id;
-
-	while (next_method(&it, &method, &id))
-		put(&all, "%s%s", all.n ? ", " : "", plain_of(id, &room));
-	need(buf_string(&all) ? 0 : -1);
-	show_note(a, "acp-ask: %s; --auth: %s", why, all.n ? all.p : "the agent names none");
-}
+/* --- the connection --- */
 
 /* Runs the agent's command with the method's arguments at the terminal, where the person logs in. */
 static bool
 log_in(struct ask *a, struct slice method)
 {
-	struct slice env = json_get(method, "env"), key, value;
 	char **argv = words_new(a->options->command, json_get(method, "args"));
-	struct json_iter it = {.in = env};
-	SCOPED struct buf name = {0}, text = {0};
 	pid_t pid;
 	int status = 0;
 
-	/* Version 1 has an object, version 2 a list of names and values. They last, for the agent that is started then. */
-	while ((json_type(env) == JSON_ARRAY || json_type(env) == JSON_OBJECT) && json_next(&it, &key, &value)) {
-		bool pair = json_type(env) == JSON_OBJECT;
-
-		plain_of(pair ? key : json_get(value, "name"), &name);
-		plain_of(pair ? value : json_get(value, "value"), &text);
-		need(setenv(name.p, text.p, 1) < 0 && errno == ENOMEM ? -1 : 0);
-	}
+	a->variables = words_new(NULL, json_get(method, "variables"));
 	show_clear(a);
-	pid = proc_start(&(struct proc_spec){.argv = argv, .death_signal = SIGKILL}, NULL);
+	pid = proc_start(&(struct proc_spec){.argv = argv, .death_signal = SIGKILL, .variables = a->variables}, NULL);
 	words_free(argv);
 	if (pid > 0) {
 		tcsetpgrp(a->person.fd.fd, pid);
@@ -104,72 +70,187 @@ log_in(struct ask *a, struct slice method)
 			;
 		tcsetpgrp(a->person.fd.fd, getpgrp());
 	}
-	return pid > 0 && status == 0;
-}
-
-/* Are the variables set that the method names? */
-static bool
-has_variables(struct ask *a, struct slice method)
-{
-	struct json_iter it = {.in = json_get(method, "vars")};
-	SCOPED struct buf name = {0};
-	struct slice variable;
-
-	while (next_item(&it, &variable)) {
-		if (getenv(plain_of(json_get(variable, "name"), &name)) || json_type(json_get(variable, "optional")) == JSON_TRUE)
-			continue;
-		show_note(a, "acp-ask: --auth %s: the environment variable %s is not set", a->options->auth, name.p);
-		return false;
-	}
-	return true;
-}
-
-/* 1: the agent is to be started again; 0; -1: it failed. */
-static int
-authenticate(struct ask *a)
-{
-	struct json_iter it = {.in = json_get(buf_slice(&a->initialized), "authMethods")};
-	SCOPED struct buf response = {0};
-	struct slice method, id;
-	struct buf params = {0};
-
-	while (next_method(&it, &method, &id)) {
-		if (!json_string_is(id, a->options->auth))
-			continue;
-		if (json_string_is(json_get(method, "type"), "terminal")) {
-			if (answer_person(a) && log_in(a, method))
-				return 1;
-			show_note(a, "acp-ask: --auth %s: %s", a->options->auth, answer_person(a) ? "it failed" : "it needs a terminal");
-			return -1;
-		}
-		if (!has_variables(a, method))
-			return -1;
-		put(&params, "{");
-		put_member(&params, "methodId", id);
-		put(&params, "}");
-		return ask_must(a, a->options->protocol == 2 ? "auth/login" : "authenticate", &params, &response) ? 0 : -1;
-	}
-	session_list_methods(a, "the agent has no such method");
-	return -1;
+	return (pid > 0 && status == 0) || refuse(a, "--auth", a->options->auth, "it failed");
 }
 
 bool
 session_connect(struct ask *a)
 {
-	int again;
+	SCOPED struct buf request = {0}, next = {0}, response = {0};
 
-	if (!initialize(a))
+	for (;;) {
+		if (!ask_jq(a, "initialize", slice(NULL, 0), &request) || !must(a, buf_slice(&request), &a->initialized) ||
+			!ask_jq(a, "connect", slice(NULL, 0), &next))
+			return false;
+		if (json_type(buf_slice(&next)) == JSON_ARRAY)
+			return must(a, buf_slice(&next), &response);
+		if (json_type(buf_slice(&next)) != JSON_OBJECT || a->variables)
+			return true;
+		if (!log_in(a, buf_slice(&next)))
+			return false;
+		/* An agent that begins now finds that somebody has logged in. */
+		agent_end(a);
+		if (a->signals || a->status)
+			return false;
+		a->over = false;
+		ask_fail(a, agent_start(a));
+		if (a->status)
+			return false;
+	}
+}
+
+/* --- the session that was open last, in this directory and with this agent --- */
+
+/* The path of the file that has its id, to be freed. make: and its directories. */
+static char *
+last_path(const struct ask *a, bool make)
+{
+	const char *text = a->cwd;
+	uint64_t hash = 14695981039346656037u;
+	char name[32], *path;
+
+	for (char *const *word = a->options->command; text; text = *word++)
+		for (const char *p = text;; p++) {
+			hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+			if (!*p)
+				break;
+		}
+	snprintf(name, sizeof(name), "ask-%016" PRIx64, hash);
+	path = directory_state(name, make);
+	need(path ? 0 : -1);
+	return path;
+}
+
+static void
+remember(struct ask *a)
+{
+	struct replace file = {0};
+	char *path = last_path(a, true), *why = NULL;
+
+	if ((replace_open(&file, path, NULL, &why) < 0 || replace_with(&file, 0600, buf_slice(&a->session_id)) < 0) && a->options->verbose)
+		show_note(a, "acp-ask: %s: %s", path, strerror(errno));
+	replace_close(&file);
+	free(why);
+	free(path);
+}
+
+/* Appends the id, a JSON string. False: there is none. */
+static bool
+recall(const struct ask *a, struct buf *id)
+{
+	char *path = last_path(a, false);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	free(path);
+	if (fd >= 0 && (buf_read_all(id, fd, a->options->line_limit) < 0 || json_scan(buf_slice(id), 1, NULL, 0, NULL, NULL) != JSON_STRING))
+		id->n = 0;
+	proc_close(fd);
+	return id->n > 0;
+}
+
+bool
+session_open(struct ask *a)
+{
+	const char *option = a->options->resume ? "--resume" : "--load", *name = a->options->resume ? a->options->resume : a->options->load;
+	SCOPED struct buf steps = {0}, response = {0}, room = {0};
+	struct json_iter it;
+	struct slice request;
+
+	if (name && strcmp(name, "last") != 0)
+		put_quoted(&a->session_id, slice_of(name));
+	else if (name && !recall(a, &a->session_id))
+		return refuse(a, option, name, "no session of this agent is remembered for this directory");
+	if (!ask_jq(a, "open", slice(NULL, 0), &steps) || !must(a, buf_slice(&steps), &a->opened))
 		return false;
-	again = a->options->auth ? authenticate(a) : 0;
-	if (again < 0)
+	if (!name)
+		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
+	a->session = sessions_find(a->sessions, json_text(buf_slice(&a->session_id), &room));
+	if (!a->session) {
+		show_note(a, "acp-ask: the agent did not say which session it has opened");
 		ask_fail(a, EXIT_NEGATIVE);
-	if (again <= 0)
-		return again == 0;
-	/* Somebody has logged in: an agent that begins now finds that. */
-	agent_end(a);
-	if (a->signals || a->status)
 		return false;
-	a->over = false;
-	ask_fail(a, agent_start(a));
-	return a->status == 0 && initialize(a);
+	}
+	remember(a);
+	if (!ask_jq(a, "settings", buf_slice(&a->opened), &steps))
+		return false;
+	for (it = (struct json_iter){.in = buf_slice(&steps)}; next_item(&it, &request);)
+		if (!must(a, request, &response))
+			return false;
+	return true;
+}
+
+/* --- what is printed --- */
+
+/* Prints what a function of ask.jq makes of the input: texts, a line each; or an object. */
+static void
+print(struct ask *a, const char *function, struct slice input)
+{
+	SCOPED struct buf output = {0}, room = {0};
+	struct json_iter it;
+	struct slice line;
+
+	if (!ask_jq(a, function, input, &output))
+		return;
+	for (it = (struct json_iter){.in = buf_slice(&output)}; next_item(&it, &line);)
+		show_line(a, slice_of(plain_of(line, &room)));
+	if (json_type(buf_slice(&output)) == JSON_OBJECT) {
+		need(json_indent(&room, buf_slice(&output), 0, buf_add_slice));
+		show_line(a, buf_slice(&room));
+	}
+}
+
+void
+session_list(struct ask *a)
+{
+	SCOPED struct buf request = {0}, response = {0}, pages = {0}, last = {0};
+	struct slice cursor = {0};
+	bool endless;
+
+	do {
+		if (!ask_jq(a, "list", cursor, &request) || !must(a, buf_slice(&request), &response))
+			return;
+		put(&pages, pages.n ? "," : "[");
+		put_slice(&pages, buf_slice(&response));
+		cursor = json_get_string(buf_slice(&response), "nextCursor");
+		endless = cursor.p && (slice_eq(cursor, buf_slice(&last)) || pages.n > a->options->line_limit);
+		last.n = 0;
+		put_slice(&last, cursor);
+	} while (cursor.p && !endless);
+	put(&pages, "]");
+	if (endless) {
+		show_note(a, "acp-ask: the agent's list of sessions does not end");
+		ask_fail(a, EXIT_NEGATIVE);
+	}
+	print(a, "sessions", buf_slice(&pages));
+}
+
+void
+session_probe(struct ask *a)
+{
+	bool session = !a->options->no_session && session_open(a);
+	SCOPED struct buf probes = {0}, tried = {0}, response = {0}, all = {0}, room = {0};
+	struct json_iter it;
+	struct slice probe;
+
+	if (a->over || !ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
+		return;
+	put(&tried, "[");
+	for (it = (struct json_iter){.in = buf_slice(&probes)}; next_item(&it, &probe);) {
+		enum got got = send_request(a, probe, &response);
+
+		if (got == GOT_NOTHING)
+			return;
+		put(&tried, tried.n > 1 ? "," : "");
+		put_object(&tried, {"probe", probe}, {got == GOT_RESULT ? "result" : "error", buf_slice(&response)});
+	}
+	put(&tried, "]");
+	put_object(&all, {"tried", buf_slice(&tried)}, {"session", session ? buf_slice(&a->opened) : slice(NULL, 0)},
+		{"commands", buf_slice(&a->commands)});
+	if (!ask_jq(a, "broken", buf_slice(&all), &probes))
+		return;
+	for (it = (struct json_iter){.in = buf_slice(&probes)}; next_item(&it, &probe);) {
+		show_note(a, "acp-ask: %s", plain_of(probe, &room));
+		ask_fail(a, EXIT_NEGATIVE);
+	}
+	print(a, "report", buf_slice(&all));
 }

@@ -7,13 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { SPIN = 125 * 1000, TEXT_KEPT = 1024 };
-
-/* What was shown of a tool call: its data. */
-struct shown_call {
-	struct buf title, kind, status; /* plain */
-	struct buf content;             /* JSON; with -v */
-};
+enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024 };
 
 /* --- lines --- */
 
@@ -26,8 +20,13 @@ show_clear(struct ask *a)
 	if (a->show.prompts)
 		cli_write_now(STDERR_FILENO, slice("\n", 1));
 	a->show.prompts = false;
+	if (a->show.held.n) {
+		loop_remove_timer(a->loop, &a->show.quiet);
+		need(endpoint_put(&a->show.out, NULL, buf_slice(&a->show.held)));
+		a->show.held.n = 0;
+	}
 	if (a->show.terminal)
-		endpoint_write_rest(&a->show.out, 100, 1000);
+		endpoint_flush(&a->show.out, 100, 1000);
 	if (a->show.terminal && a->show.open)
 		cli_write_now(STDERR_FILENO, slice("\n", 1));
 	if (a->show.terminal)
@@ -47,18 +46,26 @@ show_note(struct ask *a, const char *format, ...)
 	put(&plain, "\n");
 	show_clear(a);
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
-	talk_redraw();
+	person_redraw(a);
 }
 
 void
-show_prompt(struct ask *a, struct slice text)
+show_notes(struct ask *a, struct slice notes)
 {
-	SCOPED struct buf plain = {0};
+	struct json_iter it = {.in = notes};
+	SCOPED struct buf room = {0};
+	struct slice note;
 
-	need(text_plain(&plain, text));
-	show_clear(a);
-	cli_write_now(STDERR_FILENO, buf_slice(&plain));
-	a->show.prompts = true;
+	while (next_item(&it, &note))
+		show_note(a, "%s", plain_of(note, &room));
+}
+
+/* Shows what was held back above the line that is typed. */
+static void
+on_quiet(void *arg)
+{
+	show_clear(arg);
+	person_redraw(arg);
 }
 
 static void
@@ -69,23 +76,11 @@ on_spin(void *arg)
 	char line[16];
 
 	loop_add_timer(a->loop, &a->show.timer, SPIN);
-	if (a->person.asked || (a->show.terminal && a->show.open))
+	if (a->person.asks || (a->show.terminal && a->show.open))
 		return;
 	snprintf(line, sizeof(line), "\r%c ", phases[a->show.phase++ % 4]);
 	cli_write_now(STDERR_FILENO, slice_of(line));
 	a->show.spins = true;
-}
-
-void
-show_turn(struct ask *a, bool begins)
-{
-	loop_remove_timer(a->loop, &a->show.timer);
-	if (begins && a->show.animated && !a->options->quiet)
-		loop_add_timer(a->loop, &a->show.timer, SPIN);
-	if (begins || !a->show.open || a->options->format != FORMAT_TEXT)
-		return;
-	a->show.gap = true;
-	show_text(a, slice(NULL, 0));
 }
 
 /* --- standard output --- */
@@ -112,6 +107,7 @@ show_open(struct ask *a)
 	s->terminal = isatty(STDOUT_FILENO);
 	s->animated = isatty(STDERR_FILENO);
 	s->timer = (struct loop_timer){.expired = on_spin, .arg = a};
+	s->quiet = (struct loop_timer){.expired = on_quiet, .arg = a};
 	s->out = (struct endpoint){.event = on_out, .arg = a};
 	if (endpoint_open(&s->out, a->loop, -1, proc_claim(STDOUT_FILENO), 0) < 0)
 		cli_no_memory(tool_name);
@@ -132,37 +128,61 @@ show_close(struct ask *a)
 static void
 write_out(struct ask *a, struct slice bytes)
 {
+	struct show *s = &a->show;
 	SCOPED struct buf safe = {0};
 
-	if (a->show.terminal) {
+	if (s->terminal) {
 		need(text_lines(&safe, bytes));
 		bytes = buf_slice(&safe);
 	}
-	need(endpoint_put(&a->show.out, NULL, bytes));
-	endpoint_pause(&a->agent.live, a->show.out.out.full);
+	if (!s->terminal || !a->person.asks) {
+		need(endpoint_put(&s->out, NULL, bytes));
+		endpoint_pause(&a->agent.live, s->out.out.full);
+		return;
+	}
+	/* It must not come between what is asked and what is typed. */
+	loop_remove_timer(a->loop, &s->quiet);
+	put_slice(&s->held, bytes);
+	if (bytes.p[bytes.n - 1] == '\n' || s->held.n > HELD_MOST)
+		on_quiet(a);
+	else
+		loop_add_timer(a->loop, &s->quiet, QUIET);
 }
 
-void
+static void
 show_text(struct ask *a, struct slice text)
 {
-	if (a->show.spins)
+	/* After the end of input the prompt of the next line is still there. */
+	if (a->show.spins || (a->show.prompts && !a->person.asks))
 		show_clear(a);
 	if (a->show.gap && a->show.open) {
-		write_out(a, slice("\n", 1));
 		a->show.open = false;
+		write_out(a, slice("\n", 1));
 	}
 	a->show.gap = false;
 	if (text.n == 0)
 		return;
-	write_out(a, text);
 	a->show.open = text.p[text.n - 1] != '\n';
+	write_out(a, text);
 }
 
 void
-show_message(struct ask *a, const struct line *line)
+show_line(struct ask *a, struct slice text)
 {
-	write_out(a, line->text);
-	write_out(a, slice("\n", 1));
+	show_text(a, text);
+	show_text(a, slice("\n", 1));
+}
+
+void
+show_turn(struct ask *a, bool begins)
+{
+	loop_remove_timer(a->loop, &a->show.timer);
+	if (begins && a->show.animated && !a->options->quiet)
+		loop_add_timer(a->loop, &a->show.timer, SPIN);
+	if (begins || !a->show.open || a->options->format != FORMAT_TEXT)
+		return;
+	a->show.gap = true;
+	show_text(a, slice(NULL, 0));
 }
 
 /* --- the agent's text --- */
@@ -228,25 +248,6 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 		show_block(a, block, &skip);
 }
 
-static void
-show_plan(struct ask *a, struct slice entries)
-{
-	struct json_iter it = {.in = entries};
-	SCOPED struct buf room = {0};
-	struct slice entry, status;
-	unsigned done = 0, n = 0;
-
-	plain_of(slice(NULL, 0), &room);
-	for (; next_item(&it, &entry); n++) {
-		status = json_get(entry, "status");
-		done += json_string_is(status, "completed");
-		if (json_string_is(status, "in_progress") && !room.n)
-			plain_of(json_get(entry, acp_content), &room);
-	}
-	if (n)
-		show_note(a, "plan: %u of %u done%s%s", done, n, room.n ? ": " : "", room.p);
-}
-
 /* What was reported of usage. */
 static void
 note_usage(struct ask *a, const struct session_message *seen)
@@ -268,10 +269,7 @@ note_usage(struct ask *a, const struct session_message *seen)
 		usage_sums_count(&a->turn.calls_usage, &r.call);
 	if (r.amount.p) {
 		a->turn.cost.n = 0;
-		put(&a->turn.cost, "{");
-		put_member(&a->turn.cost, "amount", r.amount);
-		put_member(&a->turn.cost, "currency", r.currency.p ? r.currency : slice_of("null"));
-		put(&a->turn.cost, "}");
+		put_object(&a->turn.cost, {"amount", r.amount}, {"currency", r.currency.p ? r.currency : slice_of("null")});
 	}
 }
 
@@ -293,7 +291,8 @@ show_update(struct ask *a, const struct session_message *seen)
 	if (json_string_is(kind, "agent_message_chunk") || json_string_is(kind, "agent_message")) {
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
 	} else if (!quiet && (json_string_is(kind, "plan") || json_string_is(kind, "plan_update"))) {
-		show_plan(a, json_string_is(kind, "plan") ? json_get(update, "entries") : json_path(update, "plan.entries"));
+		if (ask_jq(a, "plan", update, &room))
+			show_notes(a, buf_slice(&room));
 	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk")) {
 		if (*plain_of(json_path(update, "content.text"), &room))
 			show_note(a, "thought: %s", room.p);
@@ -318,103 +317,48 @@ show_known(const struct ask *a, const struct msg *m, const char *member, struct 
 {
 	struct slice object = call_object(m), id = json_get_string(object, "toolCallId"), value = json_get_string(object, member);
 	struct session_call *call = a->session && id.p ? session_call_find(a->sessions, a->session, id) : NULL;
-	const struct shown_call *c = call ? call->data : NULL;
-	bool title = strcmp(member, "title") == 0;
+	const struct buf *kept = call ? call->data : NULL;
 
-	if (title && json_get_string(m->params, member).p)
+	if (strcmp(member, "title") == 0 && json_get_string(m->params, member).p)
 		value = json_get_string(m->params, member);
-	plain_of(value, room);
-	if (c && !value.p && (title || strcmp(member, "kind") == 0))
-		put_slice(room, buf_slice(title ? &c->title : &c->kind));
-	need(buf_string(room) ? 0 : -1);
-	return room->p;
-}
-
-static void
-show_content(struct ask *a, struct slice content)
-{
-	struct json_iter it = {.in = content};
-	SCOPED struct buf room = {0};
-	struct slice item, text;
-
-	while (next_item(&it, &item)) {
-		text = json_path(item, "content.text");
-		text = slice_cut(json_text(text.p ? text : json_get(item, "path"), &room), TEXT_KEPT);
-		if (text.n)
-			show_note(a, "  %.*s", (int)text.n, text.p);
-	}
-}
-
-static void
-put_string_or_null(struct buf *to, const char *name, const struct buf *text)
-{
-	if (text->n)
-		put_text(to, name, buf_slice(text));
-	else
-		put_member(to, name, slice_of("null"));
-}
-
-/* Keeps the call for --format json. */
-static void
-keep_call(struct ask *a, const struct session_call *call, const struct shown_call *c)
-{
-	struct buf *to = &a->turn.calls;
-
-	put(to, to->n ? ",{" : "{");
-	put_text(to, "id", slice(call->id, call->n));
-	put_text(to, "title", buf_slice(&c->title));
-	put_string_or_null(to, "kind", &c->kind);
-	put_string_or_null(to, "status", call->unfinished ? &(struct buf){0} : &c->status);
-	put(to, "}");
+	return plain_of(value.p || !kept ? value : json_get(buf_slice(kept), member), room);
 }
 
 void
 show_call(struct ask *a, const struct session_event *e)
 {
-	struct shown_call *c = e->call->data;
-	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON || e->call->replayed;
-	struct slice object, content;
+	struct buf *kept = e->call->data; /* what ask.jq keeps of it */
+	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON || e->call->replayed, ended = e->kind == SESSION_CALL_ENDED;
+	struct slice object = e->message && !ended ? call_object(&e->message->message.msg) : slice(NULL, 0);
+	SCOPED struct buf new = {0}, id = {0}, in = {0}, out = {0};
 
 	if (e->kind == SESSION_CALL_FORGOTTEN) {
-		if (c) {
-			buf_free(&c->title);
-			buf_free(&c->kind);
-			buf_free(&c->status);
-			buf_free(&c->content);
-		}
-		free(c);
+		if (kept)
+			buf_free(kept);
+		free(kept);
 		e->call->data = NULL;
 		return;
 	}
-	if (!c)
-		c = e->call->data = calloc(1, sizeof(*c));
-	need(c ? 0 : -1);
-	object = e->message ? call_object(&e->message->message.msg) : slice(NULL, 0);
-	if (e->kind != SESSION_CALL_ENDED) {
-		bool unnamed = !c->title.n;
-
-		keep_string(&c->title, json_get(object, "title"));
-		if (!c->title.n)
-			keep_string(&c->title, json_get(object, "name"));
-		keep_string(&c->kind, json_get(object, "kind"));
-		keep_string(&c->status, json_get(object, "status"));
-		content = json_get(object, acp_content);
-		if (a->options->verbose && json_type(content) == JSON_ARRAY) {
-			c->content.n = 0;
-			put_slice(&c->content, content);
-		}
-		if (unnamed && c->title.n && !quiet)
-			show_note(a, "tool: %.*s", (int)c->title.n, c->title.p);
-		a->show.gap = true;
+	if (!kept)
+		kept = e->call->data = calloc(1, sizeof(*kept));
+	need(kept ? 0 : -1);
+	put_object(&new, {"title", json_get_string(object, "title")}, {"name", json_get_string(object, "name")},
+		{"kind", json_get_string(object, "kind")}, {"status", json_get_string(object, "status")},
+		{"content", a->options->verbose ? json_get(object, acp_content) : slice(NULL, 0)});
+	put_object(&in, {"ended", json_bool(ended)}, {"unfinished", json_bool(e->call->unfinished)},
+		{"id", string_in(&id, slice(e->call->id, e->call->n))}, {"kept", kept->n ? buf_slice(kept) : slice_of("{}")},
+		{"new", buf_slice(&new)});
+	a->show.gap |= !ended;
+	if (!ask_jq(a, "call", buf_slice(&in), &out))
 		return;
-	}
-	if (!quiet && json_string_is(json_get(object, "status"), "failed"))
-		show_note(a, "tool: %.*s: failed", (int)c->title.n, c->title.p ? c->title.p : "");
+	kept->n = 0;
+	put_slice(kept, json_get(buf_slice(&out), "kept"));
 	if (!quiet)
-		show_content(a, buf_slice(&c->content));
-	c->content.n = 0;
-	if (keeps_result(a) && !e->call->replayed)
-		keep_call(a, e->call, c);
+		show_notes(a, json_get(buf_slice(&out), "notes"));
+	if (ended && keeps_result(a) && !e->call->replayed) {
+		put(&a->turn.calls, a->turn.calls.n ? "," : "");
+		put_slice(&a->turn.calls, json_get(buf_slice(&out), "row"));
+	}
 }
 
 /* --- the result of a turn --- */
@@ -423,18 +367,12 @@ void
 show_put_result(const struct ask *a, struct buf *to)
 {
 	const struct turn *t = &a->turn;
+	SCOPED struct buf text = {0}, usage = {0}, calls = {0};
 
-	put(to, "{");
-	put_text(to, "text", buf_slice(&t->text));
-	put_string_or_null(to, "stop_reason", &t->stop);
-	put_member(to, "error", t->error.n ? buf_slice(&t->error) : slice(NULL, 0));
-	if (t->usage.has || t->calls_usage.has) {
-		put(to, ",\"usage\":");
-		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, to));
-	}
-	put_member(to, "cost", t->cost.n ? buf_slice(&t->cost) : slice(NULL, 0));
-	put_member(to, "session_id", a->session_id.n ? buf_slice(&a->session_id) : slice(NULL, 0));
-	put(to, ",\"tool_calls\":[");
-	put_slice(to, buf_slice(&t->calls));
-	put(to, "]}");
+	if (t->usage.has || t->calls_usage.has)
+		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, &usage));
+	put(&calls, "[%.*s]", (int)t->calls.n, t->calls.p ? t->calls.p : "");
+	put_object(to, {"text", string_in(&text, buf_slice(&t->text))}, {"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")},
+		{"error", json_in(&t->error)}, {"usage", json_in(&usage)}, {"cost", json_in(&t->cost)},
+		{"session_id", buf_slice(&a->session_id)}, {"tool_calls", buf_slice(&calls)});
 }

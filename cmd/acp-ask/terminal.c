@@ -93,15 +93,14 @@ static void
 report_end(struct terminal *t, int status)
 {
 	const char *p = t->waiting.p, *end = p + t->waiting.n, *newline;
+	SCOPED struct buf result = {0};
 
 	t->exited = true;
 	t->status = status;
+	put_status(t, &result);
 	for (; p < end; p = newline + 1) {
-		struct buf result = {0};
-
 		newline = memchr(p, '\n', (size_t)(end - p));
-		put_status(t, &result);
-		ask_reply(t->ask, slice_between(p, newline), &result);
+		ask_reply(t->ask, slice_between(p, newline), buf_slice(&result));
 	}
 	t->waiting.n = 0;
 }
@@ -112,7 +111,7 @@ on_exit_of_command(void *arg, int status)
 	struct terminal *t = arg;
 
 	/* What it has written is there; who it started may hold the pipe open. */
-	endpoint_take(&t->pipe, false);
+	endpoint_read_now(&t->pipe, false);
 	report_end(t, status);
 }
 
@@ -148,7 +147,7 @@ create(struct ask *a, const struct msg *m)
 	SCOPED struct buf command = {0}, path = {0};
 	struct terminal *t = calloc(1, sizeof(*t));
 	char **env = words_new(NULL, json_get(m->params, "env")), **words, **argv;
-	struct buf result = {0};
+	SCOPED struct buf result = {0};
 	uint64_t limit;
 	int directory;
 
@@ -170,7 +169,7 @@ create(struct ask *a, const struct msg *m)
 		put(&result, "{\"terminalId\":\"t%" PRIu64 "\"}", t->number);
 		if (!a->options->quiet)
 			show_note(a, "terminal: %s", command.p);
-		ask_reply(a, m->id, &result);
+		ask_reply(a, m->id, buf_slice(&result));
 	}
 	proc_close(directory);
 	if (argv != words)
@@ -186,8 +185,8 @@ terminal_serve(struct ask *a, const struct msg *m, const char *method)
 {
 	struct slice id = json_get(m->params, "terminalId");
 	bool output = strcmp(method, "terminal/output") == 0, waits = strcmp(method, "terminal/wait_for_exit") == 0;
+	SCOPED struct buf status = {0}, room = {0}, result = {0};
 	char name[SLICE_DIGITS + 2];
-	struct buf result = {0};
 	struct terminal *t;
 
 	if (strcmp(method, "terminal/create") == 0) {
@@ -208,16 +207,15 @@ terminal_serve(struct ask *a, const struct msg *m, const char *method)
 		put(&t->waiting, "\n");
 		return;
 	}
+	if (waits || t->exited)
+		put_status(t, &status);
 	if (output) {
 		cut(t);
-		put(&result, "{");
-		put_text(&result, "output", buf_slice(&t->output));
-		put(&result, ",\"truncated\":%s%s", t->truncated ? "true" : "false", t->exited ? ",\"exitStatus\":" : "");
+		put_object(&result, {"output", string_in(&room, buf_slice(&t->output))}, {"truncated", json_bool(t->truncated)},
+			{"exitStatus", json_in(&status)});
+	} else {
+		put_slice(&result, waits ? buf_slice(&status) : slice_of("{}"));
 	}
-	if (waits || (output && t->exited))
-		put_status(t, &result);
-	if (!waits)
-		put(&result, output ? "}" : "{}");
 	if (strcmp(method, "terminal/kill") == 0 && !t->exited)
 		proc_signal(t->child.pid, SIGTERM);
 	if (strcmp(method, "terminal/release") == 0) {
@@ -225,5 +223,5 @@ terminal_serve(struct ask *a, const struct msg *m, const char *method)
 			report_end(t, SIGKILL);
 		free_terminal(t);
 	}
-	ask_reply(a, m->id, &result);
+	ask_reply(a, m->id, buf_slice(&result));
 }

@@ -30,6 +30,7 @@ struct at {
 };
 
 enum { AT_MOST = 16 };
+enum scope { SCOPE_USER, SCOPE_PROJECT, SCOPE_AGENT, SCOPE_KEY };
 enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NOTICE, STATUS_NONE };
 
 struct options {
@@ -41,14 +42,27 @@ struct options {
 	const char *nudge;
 	bool estimate, hard;
 	enum usage_basis basis;
-	struct money_list max_cost;
-	uint64_t max_tokens, max_turns; /* UINT64_MAX: no limit */
-	unsigned max_context;           /* percent; 0: no limit */
-	uint64_t max_silence;           /* us; 0: no limit */
+	struct money_list limits; /* of costs and tokens: see is_tokens */
+	uint64_t max_turns;       /* UINT64_MAX: no limit */
+	unsigned max_context;     /* percent; 0: no limit */
+	const char *ledger;       /* NULL: none; "auto" */
+	enum scope scope;         /* what of the ledger counts */
+	const char *key;          /* of SCOPE_KEY */
+	bool strict;              /* no prompts without the ledger */
+	bool report;
+	int by;                   /* of the report */
+	uint64_t max_silence;     /* us; 0: no limit */
 	struct at at[AT_MOST];
 	size_t nat;
 	enum status status;
 };
+
+/* Is it a limit of tokens? Then its currency is "", and the units of its amount are tokens. */
+static inline bool
+is_tokens(const struct money *m)
+{
+	return *m->currency == '\0';
+}
 
 /* --- sessions and budgets --- */
 
@@ -73,6 +87,7 @@ struct budget_session {
 	uint64_t prompts, turns;    /* of the client: forwarded; ended */
 	uint64_t output;            /* tokens of all turns */
 	uint64_t streamed;          /* bytes of text in this turn */
+	struct usage_figures counted; /* of it and its sub-agents: what the ledger has */
 	bool explained, lack_reported; /* lack_reported: it was reported that targets cannot be applied */
 	bool compacting;            /* the agent says so */
 	struct echo explanation, nudge;
@@ -135,6 +150,7 @@ struct seen {
 	struct session *about;      /* the session that it names, or its request; or NULL */
 	struct session_request *request; /* that it is, or answers; or NULL. Valid until the next message */
 	struct slice kind;          /* of a session/update: a JSON string, or p NULL */
+	bool used;                  /* it may have changed what a session has used */
 	struct turn_end end;
 };
 
@@ -144,6 +160,7 @@ struct tool {
 	struct sessions *sessions;  /* as the agent sees them */
 	struct seen *seeing;        /* of the message that is passed to sessions and usage; or NULL */
 	struct usage *usage;
+	struct ledger *ledger;      /* or NULL */
 	struct usage_words words;
 	struct commands *commands;
 	struct budget *budgets;
@@ -175,6 +192,8 @@ struct budget_session *session_next(const struct tool *, const struct budget_ses
 void session_free(struct budget_session *);
 /* Sends a prompt of acp-budget to the agent. 0, or -1 when out of memory, which it reports. */
 int session_prompt(struct tool *, struct budget_session *, struct slice text, struct tag *);
+/* With which other sessions it counts: its project, its agent, or a key; "" where that is not known, or with all. */
+struct slice session_scope(const struct tool *, const struct budget_session *);
 /* Does anything run in it that is waited for? */
 bool session_runs(const struct budget_session *);
 /* Has the context come to this level, in percent? */
@@ -210,6 +229,32 @@ bool limits_reached(struct tool *, const struct budget_session *, bool prompt, s
 void limits_check(struct tool *, struct budget_session *, bool prompt);
 /* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
 void limits_report_unenforced(struct tool *, struct budget_session *, bool turn_ended);
+
+/* At a terminal: how much of its limits each session has used. */
+void limits_show(struct tool *);
+
+/* ledger.c */
+struct usage_entry;
+/* The path of a ledger: of "auto", its directory is made. To be freed; NULL when out of memory. */
+char *ledger_path(const char *name);
+struct ledger *ledger_new(const struct options *);
+void ledger_free(struct ledger *);
+/* What is wrong with it now; NULL: nothing. */
+const char *ledger_trouble(struct tool *);
+/* What was spent of a limit, by number, in the period that runs now and in a scope, by all processes. */
+struct decimal ledger_spent(struct tool *, struct slice scope, size_t limit);
+/* The cost that the agent has last reported of the session in this currency, in whichever process. False where there is none. */
+bool ledger_last_cost(struct tool *, const struct budget_session *, struct slice currency, struct decimal *amount);
+/* Writes an entry, with the time. */
+void ledger_add(struct tool *, struct usage_entry *);
+/* Writes what could not be written, or reports that it is lost. */
+void ledger_end(struct tool *);
+
+/* spend.c */
+/* Adds to the ledger what the session, with the others of its tree, has used since. */
+void session_spend(struct tool *, struct session *);
+/* It has a parent now, with which its figures count: what is in the ledger is not added again. */
+void session_joined(struct tool *, struct budget_session *child);
 
 /* nudge.c */
 /* What all texts of our own in a target's turn begin with. */

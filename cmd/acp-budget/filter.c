@@ -42,8 +42,10 @@ from_agent(struct tool *t, const struct message *message)
 	if (message->msg.kind == MSG_RESPONSE && !message->request)
 		return is_held_again(t, message) ? VERDICT_DROP : VERDICT_PASS;
 	tool_see(t, message, &seen);
+	if (seen.used)
+		session_spend(t, seen.about);
 	s = session_family(seen.about);
-	if (s && (seen.end.session || seen.kind.p))
+	if (s && seen.used)
 		limits_check(t, s, false);
 	/* A session without a prompt of its own may be a sub-agent of any that runs. */
 	session_heard(t, s && session_runs(s) ? s : NULL);
@@ -54,6 +56,7 @@ from_agent(struct tool *t, const struct message *message)
 	}
 	if (message->msg.kind == MSG_RESPONSE && prompt_was_answered(t, message)) {
 		turn_late(t, message);
+		session_spend(t, seen.about);
 		return VERDICT_DROP;
 	}
 	return seen.about && seen.kind.p ? see_update(t, seen.about, seen.kind, json_get(message->msg.params, acp_update)) : VERDICT_PASS;
@@ -90,6 +93,8 @@ start(void *state, struct frame *f)
 	struct tool *t = state;
 
 	t->frame = f;
+	if (t->ledger)
+		ledger_trouble(t);
 	return 0;
 }
 
@@ -142,7 +147,11 @@ end(void *state, struct frame *f)
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
 		/* The agent may have ended without them because they had to wait. */
 		prompts_failed(t, s, why, true);
+		session_spend(t, s->session);
 	}
+	if (t->ledger)
+		ledger_end(t);
+	limits_show(t);
 	return 0;
 }
 
@@ -161,7 +170,8 @@ filter_run(const struct options *o)
 	t.usage = usage_new(&spec);
 	t.sessions = sessions_new(turn_happened, &t, &limits);
 	t.answered = requests_new();
-	if (!t.usage || !t.sessions || !t.answered)
+	t.ledger = o->ledger ? ledger_new(o) : NULL;
+	if (!t.usage || !t.sessions || !t.answered || (o->ledger && !t.ledger))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	if (status_open(&t) == 0)
 		status = frame_run(&filter, &o->frame);
@@ -171,6 +181,7 @@ filter_run(const struct options *o)
 	budgets_free(&t, true);
 	requests_free(t.answered);
 	commands_free(t.commands);
+	ledger_free(t.ledger);
 	usage_free(t.usage);
 	return status;
 }

@@ -1,20 +1,58 @@
-/* How much a session may use: cost, tokens, turns, context. */
+/* How much may be used: cost and tokens, of a session or of a period; turns and context of a session. */
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* Bits of session.reached and session.unenforced; of costs one for each amount. */
-enum { TOKENS = 1, TURNS = 2, CONTEXT = 4, AT = 8, CHILDREN = 16, COST = 32 };
+/* Bits of session.reached and session.unenforced; of costs and tokens one for each limit. */
+enum { TURNS = 1, CONTEXT = 2, AT = 4, CHILDREN = 8, AMOUNT = 16 };
 
+/* What a limit of tokens or costs says of a session, or of all in its scope. */
+struct used {
+	bool known;                  /* otherwise nobody has reported it */
+	struct decimal amount, most; /* between these */
+};
+
+/* --- as text --- */
+
+/* An amount of money or tokens in the unit of a limit. */
+static int
+put_amount(const struct money *m, struct decimal amount, struct buf *to)
+{
+	const struct usage_sums sums = {.n = {amount.units}};
+
+	if (!is_tokens(m))
+		return decimal_put(amount, 0, to);
+	return amount.units > (decimal_units)UINT64_MAX ? usage_sum_put(&sums, USAGE_TOTAL, to) : put_grouped(to, usage_clip(amount.units));
+}
+
+/* As it was given: "--max-cost 20 USD/day". */
 static int
 put_limit(const struct money *m, struct buf *to)
 {
-	return buf_add_string(to, "--max-cost ") || decimal_put(m->amount, 0, to) || buf_printf(to, " %s", m->currency) ? -1 : 0;
+	return -(buf_add_string(to, is_tokens(m) ? "--max-tokens " : "--max-cost ") || put_amount(m, m->amount, to)
+		|| (!is_tokens(m) && buf_printf(to, " %s", m->currency))
+		|| (m->period && buf_printf(to, "/%s", calendar_names[m->period])));
 }
+
+/* The unit, and what it was used in: " USD today (project /src/x)". */
+static int
+put_unit(struct tool *t, const struct budget_session *s, const struct money *m, struct buf *to)
+{
+	static const char *const when[] = {"", " today", " this week", " this month"}, *const scopes[] = {"", "project ", "agent ", ""};
+	enum scope scope = t->options->scope;
+
+	if (buf_printf(to, " %s%s", is_tokens(m) ? "tokens" : m->currency, when[m->period]))
+		return -1;
+	return m->period && scope != SCOPE_USER ? -(buf_printf(to, " (%s", scopes[scope]) || buf_add_slice(to, session_scope(t, s))
+		|| buf_add(to, ")", 1)) : 0;
+}
+
+/* --- amounts --- */
 
 /* What the session and its children used. The caller frees it. */
 static struct usage_figures
-used(struct tool *t, const struct budget_session *s)
+figures(struct tool *t, const struct budget_session *s)
 {
 	struct usage_figures f = {0};
 
@@ -23,50 +61,54 @@ used(struct tool *t, const struct budget_session *s)
 	return f;
 }
 
-static const struct usage_money *
-cost_in(const struct tool *t, const struct usage_figures *f, const char *currency)
+static struct used
+of_session(const struct tool *t, const struct usage_figures *f, const struct money *m)
 {
-	for (size_t i = 0; i < f->ncosts; i++)
-		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
-			return &f->costs[i];
-	return NULL;
+	struct used u = {0};
+
+	if (is_tokens(m)) {
+		u.known = f->billed.has & 1u << USAGE_TOTAL;
+		u.amount.units = u.most.units = f->billed.n[USAGE_TOTAL];
+	}
+	for (size_t i = 0; i < f->ncosts && !is_tokens(m); i++)
+		if (slice_is(usage_name(t->usage, f->costs[i].currency), m->currency))
+			u = (struct used){true, f->costs[i].amount, f->costs[i].most};
+	return u;
 }
 
-/* text may be NULL. */
-static bool
-cost_reached(struct tool *t, const struct budget_session *s, const struct money *m, struct buf *text)
+static struct used
+used(struct tool *t, const struct budget_session *s, size_t limit)
 {
-	struct usage_figures f = used(t, s);
-	const struct usage_money *c = cost_in(t, &f, m->currency);
-	bool yes = c && decimal_compare(c->most, m->amount) >= 0;
+	const struct money *m = &t->options->limits.at[limit];
+	struct usage_figures f;
+	struct decimal sum;
+	struct used u;
+
+	if (m->period) {
+		sum = ledger_spent(t, session_scope(t, s), limit);
+		return (struct used){true, sum, sum};
+	}
+	f = figures(t, s);
+	u = of_session(t, &f, m);
+	usage_figures_free(&f);
+	return u;
+}
+
+static bool
+amount_reached(struct tool *t, const struct budget_session *s, size_t limit, struct buf *text)
+{
+	const struct money *m = &t->options->limits.at[limit];
+	struct used u = used(t, s, limit);
+	bool yes = u.known && decimal_compare(u.most, m->amount) >= 0;
 
 	if (yes && text && (put_limit(m, text) || buf_add_string(text, " is reached: ")
-			|| (usage_cost_is_bound(c) && (decimal_put(c->amount, 0, text) || buf_add_string(text, " to "))) || decimal_put(c->most, 0, text)
-			|| buf_printf(text, " %s", m->currency)))
+			|| (decimal_compare(u.amount, u.most) != 0 && (put_amount(m, u.amount, text) || buf_add_string(text, " to ")))
+			|| put_amount(m, u.most, text) || put_unit(t, s, m, text)))
 		text->n = 0;
-	usage_figures_free(&f);
 	return yes;
 }
 
-static bool
-tokens_reached(struct tool *t, const struct budget_session *s, struct buf *text)
-{
-	uint64_t most = t->options->max_tokens;
-	struct usage_figures f;
-	bool yes;
-
-	if (most == UINT64_MAX)
-		return false;
-	f = used(t, s);
-	yes = f.billed.has & 1u << USAGE_TOTAL && f.billed.n[USAGE_TOTAL] >= (decimal_units)most;
-	if (yes && text && (buf_add_string(text, "--max-tokens ") || put_grouped(text, most) || buf_add_string(text, " is reached: ")
-			|| (f.billed.n[USAGE_TOTAL] > (decimal_units)UINT64_MAX ? usage_sum_put(&f.billed, USAGE_TOTAL, text)
-				: put_grouped(text, usage_clip(f.billed.n[USAGE_TOTAL])))
-			|| buf_add_string(text, " tokens")))
-		text->n = 0;
-	usage_figures_free(&f);
-	return yes;
-}
+/* --- turns and context --- */
 
 /* Of the session, or of one of its children: each has a context of its own. */
 static const struct usage_session *
@@ -94,15 +136,15 @@ context_reached(const struct tool *t, const struct budget_session *s, struct buf
 	return u != NULL;
 }
 
-/* One limit, by its bit. */
+/* --- all --- */
+
+/* One limit, by its bit. Then text (or NULL) gets it and the usage. */
 static bool
 reached(struct tool *t, const struct budget_session *s, unsigned bit, bool prompt, struct buf *text)
 {
 	uint64_t turns = prompt ? s->prompts : s->turns;
 
 	switch (bit) {
-	case TOKENS:
-		return tokens_reached(t, s, text);
 	case TURNS:
 		if (turns >= t->options->max_turns && text && buf_printf(text, "--max-turns %" PRIu64 " is reached: %" PRIu64 " turn%s",
 				t->options->max_turns, turns, turns == 1 ? "" : "s") < 0)
@@ -111,23 +153,20 @@ reached(struct tool *t, const struct budget_session *s, unsigned bit, bool promp
 	case CONTEXT:
 		return context_reached(t, s, text);
 	default:
-		for (size_t i = 0; i < t->options->max_cost.n; i++)
-			if (bit == (unsigned)COST << i)
-				return cost_reached(t, s, &t->options->max_cost.at[i], text);
-		return false;
+		return bit >= AMOUNT && amount_reached(t, s, (size_t)__builtin_ctz(bit / AMOUNT), text);
 	}
 }
 
 static unsigned
 last_bit(const struct tool *t)
 {
-	return (unsigned)COST << t->options->max_cost.n;
+	return (unsigned)AMOUNT << t->options->limits.n;
 }
 
 bool
 limits_reached(struct tool *t, const struct budget_session *s, bool prompt, struct buf *text)
 {
-	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1)
+	for (unsigned bit = TURNS; bit < last_bit(t); bit <<= 1)
 		if (reached(t, s, bit, prompt, text))
 			return true;
 	return false;
@@ -139,11 +178,11 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 	SCOPED struct buf text = {0};
 
 	limits_report_unenforced(t, s, false);
-	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1) {
+	for (unsigned bit = TURNS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
 		if (!reached(t, s, bit, prompt, &text)) {
-			/* A context can fall. */
-			if (bit == CONTEXT)
+			/* A context can fall, and a period ends. */
+			if (bit != TURNS)
 				s->limits.reached &= ~bit;
 			continue;
 		}
@@ -171,17 +210,27 @@ report_unenforced(struct tool *t, struct budget_session *s, unsigned bit, const 
 }
 
 static void
-report_unenforced_cost(struct tool *t, struct budget_session *s, size_t i, const struct usage_figures *f, bool turn_ended)
+report_unenforced_amount(struct tool *t, struct budget_session *s, size_t i, const struct usage_figures *f, bool turn_ended)
 {
-	const struct money *m = &t->options->max_cost.at[i];
+	const struct money *m = &t->options->limits.at[i];
 	SCOPED struct buf what = {0}, why = {0};
 
-	if (cost_in(t, f, m->currency) || (f->ncosts == 0 && !turn_ended))
+	/* Some agents do not report the tokens of sub-agents. */
+	if (is_tokens(m) && f->billed_lower && !(s->limits.unenforced & CHILDREN)) {
+		s->limits.unenforced |= CHILDREN;
+		session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may "
+			"exceed the limit");
+	}
+	if (of_session(t, f, m).known || ((is_tokens(m) || f->ncosts == 0) && !turn_ended))
 		return;
+	if (is_tokens(m)) {
+		report_unenforced(t, s, (unsigned)AMOUNT << i, "--max-tokens", "no token counts that can be added up");
+		return;
+	}
 	if (f->ncosts && buf_printf(&why, "its costs in %s", usage_name(t->usage, f->costs[0].currency).p) < 0)
 		why.n = 0;
 	if (put_limit(m, &what) == 0 && buf_string(&what) && buf_string(&why))
-		report_unenforced(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
+		report_unenforced(t, s, (unsigned)AMOUNT << i, what.p, f->ncosts ? why.p : "no cost");
 }
 
 void
@@ -191,22 +240,52 @@ limits_report_unenforced(struct tool *t, struct budget_session *s, bool turn_end
 	bool context = s->usage && s->usage->has_used && s->usage->has_size;
 	struct usage_figures f;
 
-	if (o->max_cost.n == 0 && !turn_ended)
+	if (o->limits.n == 0 && !turn_ended)
 		return;
-	f = used(t, s);
-	for (size_t i = 0; i < o->max_cost.n; i++)
-		report_unenforced_cost(t, s, i, &f, turn_ended);
-	/* Some agents do not report the tokens of sub-agents. */
-	if (o->max_tokens != UINT64_MAX && f.billed_lower && !(s->limits.unenforced & CHILDREN)) {
-		s->limits.unenforced |= CHILDREN;
-		session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may "
-			"exceed the limit");
-	}
-	if (turn_ended && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
-		report_unenforced(t, s, TOKENS, "--max-tokens", "no token counts that can be added up");
+	f = figures(t, s);
+	for (size_t i = 0; i < o->limits.n; i++)
+		report_unenforced_amount(t, s, i, &f, turn_ended);
 	usage_figures_free(&f);
 	if (turn_ended && o->max_context > 0 && !context)
 		report_unenforced(t, s, CONTEXT, "--max-context", "no context");
 	if (turn_ended && o->nat > 0 && !context)
 		report_unenforced(t, s, AT, "--at", "no context");
+}
+
+/* --- the verdict at a terminal --- */
+
+static int
+put_verdict(struct tool *t, const struct budget_session *s, struct buf *to)
+{
+	const struct options *o = t->options;
+	const struct money *m;
+	struct used u;
+	int r = 0;
+
+	for (size_t i = 0; i < o->limits.n; i++) {
+		m = &o->limits.at[i];
+		u = used(t, s, i);
+		if (u.known)
+			r |= -(buf_add_string(to, to->n ? ", " : "") || put_amount(m, u.most, to) || buf_add_string(to, " of ")
+				|| put_amount(m, m->amount, to) || put_unit(t, s, m, to));
+	}
+	if (o->max_turns != UINT64_MAX)
+		r |= buf_printf(to, "%s%" PRIu64 " of %" PRIu64 " turn%s", to->n ? ", " : "", s->turns, o->max_turns, o->max_turns == 1 ? "" : "s");
+	if (o->max_context && s->usage && s->usage->has_used && s->usage->has_size)
+		r |= buf_printf(to, "%scontext %d%% of %u%%", to->n ? ", " : "", usage_percent(s->usage->used, s->usage->size), o->max_context);
+	return r;
+}
+
+void
+limits_show(struct tool *t)
+{
+	SCOPED struct buf text = {0};
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
+		text.n = 0;
+		if (s->turns > 0 && put_verdict(t, s, &text) == 0 && text.n && buf_string(&text))
+			session_report(t, s, "%s", text.p);
+	}
 }

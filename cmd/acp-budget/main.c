@@ -1,7 +1,10 @@
 /* acp-budget: holds sessions to token targets, and to limits of cost, tokens, turns and context. */
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/acp-budget/budget.h"
+#include "lib/run/proc.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
@@ -23,8 +26,8 @@ static const char help[] =
 	"      --basis auto|turn|call|session  what the counts of a response cover (auto)\n"
 	"\n"
 	"Limits: refuse further prompts of a session (no limit by default)\n"
-	"      --max-cost LIST   cost, such as 5USD or 5USD,5EUR\n"
-	"      --max-tokens N    billed tokens of all kinds\n"
+	"      --max-cost LIST   cost, such as 5USD or 5USD,20USD/day,50EUR/month\n"
+	"      --max-tokens LIST  billed tokens of all kinds, such as 2m or 2m,10m/week\n"
 	"      --max-turns N     prompts\n"
 	"      --max-context P   percent of the context window that is in use\n"
 	"      --hard            at a limit, also cancel the running turn\n"
@@ -33,6 +36,14 @@ static const char help[] =
 	"                        cancel it after twice TIME\n"
 	"      --at P=TEXT       when the context is P percent full, send TEXT before the\n"
 	"                        next prompt: 80%=/compact\n"
+	"\n"
+	"Budgets over sessions, processes and days\n"
+	"      --ledger FILE|auto  add what is used to this file, and count it from there\n"
+	"      --scope user|project|agent|KEY  what of it counts (user)\n"
+	"      --strict          refuse prompts if the ledger cannot be read and written\n"
+	"      --report          print what the ledger has, and end\n"
+	"      --by session|model|day|week|month|project|agent\n"
+	"                        for --report: write one row for each (day)\n"
 	"\n"
 	"Other options\n"
 	"      --status stderr|tty|thought|notice|none  where to show progress (stderr)\n"
@@ -57,27 +68,64 @@ percent(const char *text, char end, unsigned *level)
 }
 
 static void
-take_percent(const struct cli_taken *t)
+parse_percent(const struct cli_argument *t)
 {
 	if (!percent(t->argument, '\0', t->at))
 		cli_wrong(t, "expected a whole number of percent from 1% to 100%");
 }
 
 static void
-take_money(const struct cli_taken *t)
+parse_money(const struct cli_argument *t)
 {
 	struct money_list *list = t->at;
 	const char *why;
 
-	if (money_read(list, t->argument, &why) < 0)
+	if (money_read(list, t->argument, true, &why) < 0)
 		cli_wrong(t, why);
 	for (size_t i = 0; i < list->n; i++)
 		if (list->at[i].amount.units == 0)
 			cli_wrong(t, "expected an amount above 0");
 }
 
+/* 500k,2m/day: limits whose unit has no name. */
 static void
-take_at(const struct cli_taken *t)
+parse_tokens(const struct cli_argument *t)
+{
+	struct money_list *list = t->at;
+	struct money *m;
+	uint64_t n;
+
+	for (const char *p = t->argument, *slash, *end; p; p = *end ? end + 1 : NULL) {
+		end = p + strcspn(p, ",");
+		slash = p + strcspn(p, "/,");
+		SCOPED struct buf count = {0};
+		if (list->n == MONEY_MOST)
+			cli_wrong(t, "too many amounts");
+		m = &list->at[list->n];
+		if (buf_add_slice(&count, slice_between(p, slash)) || !buf_string(&count) || !(m->currency = strdup("")))
+			cli_no_memory(tool_name);
+		list->n++;
+		if (cli_count(count.p, &n) < 0 || n == 0 || !money_period(slice_between(slash, end), &m->period))
+			cli_wrong(t, "expected a number of tokens, such as 500k or 2m/day");
+		m->amount.units = (decimal_units)n;
+	}
+}
+
+static void
+parse_scope(const struct cli_argument *t)
+{
+	static const char *const words[] = {"user", "project", "agent", NULL};
+	struct options *o = t->at;
+
+	for (o->scope = SCOPE_USER; words[o->scope] && strcmp(words[o->scope], t->argument) != 0; ++o->scope)
+		;
+	o->key = t->argument;
+	if (!*o->key)
+		cli_wrong(t, "expected user, project, agent or a key");
+}
+
+static void
+parse_at(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	struct at *at = &o->at[o->nat];
@@ -90,22 +138,31 @@ take_at(const struct cli_taken *t)
 	o->nat++;
 }
 
+/* As acp-usage has them. */
+enum { BY_DAY = 2 };
+static const char *const by_names[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
+
 static const struct cli_option options[] = {
 	{"target", 0, CLI_TOKENS(struct options, target), .least = 1},
 	{"from-prompt", 0, CLI_FLAG(struct options, from_prompt)},
-	{"threshold", 0, CLI_TAKE_AT(take_percent, unsigned, struct options, threshold)},
+	{"threshold", 0, CLI_PARSE_AT(parse_percent, unsigned, struct options, threshold)},
 	{"min-gain", 0, CLI_TOKENS(struct options, min_gain)},
 	{"max-continuations", 0, CLI_COUNT(struct options, max_continuations)},
 	{"nudge", 0, CLI_TEXT(struct options, nudge), .expected = "expected a text"},
 	{"estimate", 0, CLI_FLAG(struct options, estimate)},
 	{"basis", 0, CLI_WORD(struct options, basis, "auto", "turn", "call", "session")},
-	{"max-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, max_cost)},
-	{"max-tokens", 0, CLI_TOKENS(struct options, max_tokens), .least = 1},
+	{"max-cost", 0, CLI_PARSE_AT(parse_money, struct money_list, struct options, limits)},
+	{"max-tokens", 0, CLI_PARSE_AT(parse_tokens, struct money_list, struct options, limits)},
 	{"max-turns", 0, CLI_COUNT(struct options, max_turns), .least = 1},
-	{"max-context", 0, CLI_TAKE_AT(take_percent, unsigned, struct options, max_context)},
+	{"max-context", 0, CLI_PARSE_AT(parse_percent, unsigned, struct options, max_context)},
 	{"max-silence", 0, CLI_DURATION(struct options, max_silence), .least = 1},
-	{"at", 0, CLI_TAKE(take_at)},
+	{"at", 0, CLI_PARSE(parse_at)},
 	{"hard", 0, CLI_FLAG(struct options, hard)},
+	{"ledger", 0, CLI_TEXT(struct options, ledger), .expected = "expected a file, or auto"},
+	{"scope", 0, CLI_PARSE(parse_scope)},
+	{"strict", 0, CLI_FLAG(struct options, strict)},
+	{"report", 0, CLI_FLAG(struct options, report)},
+	{"by", 0, CLI_WORD_OF(struct options, by, by_names)},
 	{"status", 0, CLI_WORD(struct options, status, "stderr", "tty", "thought", "notice", "none")},
 	{CLI_ROWS(struct options, frame, frame_options)},
 	{0},
@@ -115,24 +172,52 @@ static const struct cli_rule rules[] = {
 	{"--target", NULL, "--from-prompt"},
 	{"--threshold|--min-gain|--max-continuations|--nudge", "--target|--from-prompt", NULL},
 	{"--hard", "--max-cost|--max-tokens|--max-turns|--max-context", NULL},
+	{"--scope|--strict", "a ledger", NULL},
+	{"--by", "--report", NULL},
+	{"--report", NULL, "a command|--target|--from-prompt|--max-cost|--max-tokens|--max-turns|--max-context|"
+		"--max-silence|--at|--scope|--strict"},
 	{NULL, NULL, NULL},
 };
+
+/* acp-usage prints it. */
+_Noreturn static void
+report(const struct options *o)
+{
+	static const char name[] = "acp-usage";
+	char *path = ledger_path(o->ledger), *program = proc_beside(name);
+	const char *const argv[] = {name, "--merge", "--by", by_names[o->by], path, NULL};
+
+	if (!path)
+		cli_no_memory(tool_name);
+	/* The manual of exec promises that they are not changed. */
+	execvp(program ? program : name, (char **)(size_t)argv);
+	exit(cli_not_started(tool_name, name, true, errno));
+}
 
 int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.threshold = 90, .min_gain = 500, .max_continuations = UINT64_MAX, .nudge = default_nudge,
-		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX};
+		.max_turns = UINT64_MAX, .by = BY_DAY};
 	struct cli_line line;
+	bool periods = false;
 	int status;
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	/* A period is longer than a process. */
+	for (size_t i = 0; i < o.limits.n; i++)
+		periods |= o.limits.at[i].period != CALENDAR_ALWAYS;
+	if (!o.ledger && (periods || o.report))
+		o.ledger = "auto";
+	cli_note(&line, o.ledger, "a ledger");
 	cli_check(&line, rules);
-	if (!o.target && !o.from_prompt && o.nat == 0 && o.max_cost.n == 0 && o.max_tokens == UINT64_MAX && o.max_turns == UINT64_MAX
-		&& !o.max_context && !o.max_silence)
-		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit or --at");
+	if (o.report)
+		report(&o);
+	if (!o.target && !o.from_prompt && o.nat == 0 && o.limits.n == 0 && o.max_turns == UINT64_MAX && !o.max_context && !o.max_silence
+		&& !o.ledger)
+		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit, --ledger or --at");
 	status = filter_run(&o);
-	money_free(&o.max_cost);
+	money_free(&o.limits);
 	return status;
 }

@@ -112,7 +112,7 @@ prompt_was_answered(struct tool *t, const struct message *response)
 
 	if (!r)
 		return false;
-	requests_take(t->answered, r);
+	requests_remove(t->answered, r);
 	requests_done(r);
 	return true;
 }
@@ -230,15 +230,19 @@ enum verdict
 prompt_came(struct tool *t, const struct message *message)
 {
 	struct budget_session *s = session_of(t, msg_session(&message->msg), true);
+	/* Nobody has opened it: it has used nothing. */
+	static const struct budget_session unknown;
+	const char *trouble = t->options->strict ? ledger_trouble(t) : NULL;
 	SCOPED struct buf limit = {0};
 	struct seen seen;
 
 	if (s)
 		limits_check(t, s, true);
-	if (s && limits_reached(t, s, true, &limit)) {
+	if (trouble || limits_reached(t, s ? s : &unknown, true, &limit)) {
+		frame_fail(t->frame, EXIT_NEGATIVE);
 		if (!tool_check(t, !buf_string(&limit)))
-			reply_error(t, NULL, ACP_ERR_INTERNAL, limit.p);
-		if (s->budget)
+			reply_error(t, NULL, ACP_ERR_INTERNAL, trouble ? trouble : limit.p);
+		if (s && s->budget)
 			budget_drop(t, s->budget, "a new prompt was refused");
 		return VERDICT_DROP;
 	}

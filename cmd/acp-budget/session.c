@@ -95,10 +95,26 @@ session_next(const struct tool *t, const struct budget_session *after)
 	return s ? s->data : NULL;
 }
 
+struct slice
+session_scope(const struct tool *t, const struct budget_session *s)
+{
+	switch (t->options->scope) {
+	case SCOPE_PROJECT:
+		return s->usage ? usage_name(t->usage, s->usage->cwd) : slice_of("");
+	case SCOPE_AGENT:
+		return s->usage ? usage_agent_name(t->usage, s->usage->agent) : slice_of("");
+	case SCOPE_KEY:
+		return slice_of(t->options->key);
+	default:
+		return slice_of("");
+	}
+}
+
 void
 session_free(struct budget_session *s)
 {
 	buf_free(&s->id);
+	usage_figures_free(&s->counted);
 	buf_free(&s->explanation.text);
 	buf_free(&s->nudge.text);
 	buf_free(&s->idle.received);
@@ -167,6 +183,7 @@ tool_see(struct tool *t, const struct message *original, struct seen *to)
 	s = session_family(to->about);
 	/* Most updates say nothing of usage. */
 	if (m.msg.what != ACP_SESSION_UPDATE || usage_may_matter(&t->words, m.msg.text)) {
+		to->used = true;
 		tool_check(t, usage_message(t->usage, seen) || usage_quiet(t->usage, UINT64_MAX, &next));
 		if (s && !s->usage)
 			s->usage = usage_find_session(t->usage, slice(s->session->id, s->session->n));

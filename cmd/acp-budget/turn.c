@@ -57,6 +57,9 @@ turn_happened(void *tool, const struct session_event *e)
 		if (s->budget)
 			budget_end(t, s->budget, "the session was closed");
 		break;
+	case SESSION_ADOPTED:
+		session_joined(t, s);
+		break;
 	case SESSION_TURN_ENDED:
 		note_end(t, s, e->turn);
 		break;
@@ -117,6 +120,7 @@ turn_responded(struct tool *t, struct tag *tag, const struct message *m)
 	struct seen seen;
 
 	tool_see(t, m, &seen);
+	session_spend(t, seen.about);
 	if (seen.end.session) {
 		limits_check(t, seen.end.session, false);
 		turn_ended(t, &seen.end);

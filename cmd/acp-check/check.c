@@ -5,6 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- chunks of a text: most differ from one that was checked in nothing but the text, and have the same findings: none --- */
+
+/* Does the string that these bytes go on with end with their last byte, in a text that is JSON? */
+static bool
+is_to_end(struct slice s)
+{
+	const char *end = s.p + s.n, *quote = memchr(s.p, '"', s.n), *p;
+
+	for (; quote; quote = memchr(quote + 1, '"', (size_t)(end - quote - 1))) {
+		for (p = quote; p > s.p && p[-1] == '\\'; p--)
+			;
+		if ((quote - p) % 2 == 0)
+			return quote + 1 == end;
+	}
+	return false;
+}
+
+static bool
+shapes_have(const struct shapes *shapes, struct slice message)
+{
+	const struct shape *s = shapes->at, *end = s + shapes->n;
+
+	for (; s < end; s++)
+		if (message.n > s->before + s->after && memcmp(message.p, s->message.p, s->before) == 0 &&
+			memcmp(message.p + message.n - s->after, s->message.p + s->message.n - s->after, s->after) == 0 &&
+			is_to_end(slice(message.p + s->before, message.n - s->before - s->after + 1)))
+			return true;
+	return false;
+}
+
+static int
+shapes_add(struct shapes *shapes, struct slice message, struct slice text)
+{
+	struct shape *s = &shapes->at[shapes->next++ % SHAPES];
+
+	shapes->n += shapes->n < SHAPES;
+	s->before = (size_t)(text.p + 1 - message.p);
+	s->after = message.n - s->before - (text.n - 2);
+	s->message.n = 0;
+	return buf_add_slice(&s->message, message);
+}
+
 void
 check_close(struct check *c)
 {
@@ -13,10 +55,8 @@ check_close(struct check *c)
 	for (size_t i = 0; i < RULES; i++)
 		buf_free(&c->examples[i]);
 	buf_free(&c->text);
-	buf_free(&c->methods);
-	buf_free(&c->ids);
 	baseline_free(&c->baseline);
-	coverage_free(c);
+	buf_free(&c->covered);
 }
 
 /* --- the schema --- */
@@ -154,7 +194,7 @@ check_message(struct check *c, const struct session_message *seen)
 	uint64_t findings = c->findings;
 
 	check_locate(c, seen);
-	check_selected(c);
+	c->matched |= !select_is_set(c->options->select) || check_selects(c);
 	c->messages++;
 	c->c.sent[from]++;
 	c->c.last[from] = c->now;
@@ -177,8 +217,8 @@ check_message(struct check *c, const struct session_message *seen)
 	if (s->msg.kind == MSG_RESPONSE && seen->request) {
 		free(seen->request->data);
 		seen->request->data = NULL;
-	} else if (s->msg.kind == MSG_RESPONSE && c->c.excused) {
-		c->c.excused--;
+	} else if (s->msg.kind == MSG_RESPONSE && c->c.excused[from]) {
+		c->c.excused[from]--;
 	} else if (s->msg.kind == MSG_RESPONSE && !c->c.partial && c->c.seen[acp_other_side(from)] && !(s->msg.error.p && msg_null_id(&s->msg))) {
 		check_find(c, RULE_RESPONSE_UNKNOWN, "id", "the id of an open request", s->msg.id);
 	}
@@ -209,7 +249,7 @@ check_noise(struct check *c, struct slice line)
 	/* Where it was meant as a message, what follows from its loss is not reported. */
 	switch (msg_guess_kind(line, &id)) {
 	case MSG_REQUEST:
-		c->c.excused++;
+		c->c.excused[acp_other_side(c->where.from)]++;
 		break;
 	case MSG_RESPONSE:
 		c->giving_up = GIVING_UP_NOISE;

@@ -21,6 +21,8 @@ struct options {
 	bool where;         /* select has programs (--where), which need the messages' texts */
 	const char *baseline, *write_baseline; /* or NULL */
 	bool coverage;      /* what was used is reported, in place of findings */
+	enum cli_color color;
+	bool mcp;           /* likewise what became of MCP servers */
 	bool strict;        /* what the baseline expects has to be found */
 	struct frame_options frame;
 };
@@ -47,9 +49,10 @@ struct connection {
 	bool forgot_session, forgot_call;   /* there were: none is reported as unknown any more */
 	bool seen[3], ended[3]; /* the side is in the stream; it has ended */
 	uint64_t sent[3], last[3]; /* how many messages, and when the last was sent */
-	size_t excused;        /* responses that may have an unknown id: to requests that were noise, or whose id was used again */
+	size_t excused[3];     /* responses of a side that may have an unknown id: to requests that were noise, or whose id was used again */
 	struct buf capabilities[3]; /* what it advertised, JSON text; empty: not known */
 	struct buf initialize_params; /* until a version is agreed on */
+	struct buf released;   /* digests (uint64_t) of terminals, by their sessions and ids */
 };
 
 /* The data of a session. */
@@ -57,6 +60,7 @@ struct check_session {
 	bool loading;       /* it is known from a session/load or session/resume that has no response yet */
 	bool unopened;      /* that failed, and nothing has named the session since */
 	bool deleted;       /* by session/delete, which need not close it */
+	bool opened[2];     /* without an envelope, and in one */
 	bool loaded;        /* session/load has its response, and no turn has begun since */
 	bool resuming;      /* a session/resume without replayFrom is open */
 	bool running;       /* v2: by its state */
@@ -76,6 +80,7 @@ struct check_request {
 	bool timed;
 	bool connected;       /* it names a connection of MCP over ACP */
 	uint64_t sent;        /* how many messages the other side had sent */
+	uint64_t releases;    /* the digest of a terminal; 0: none */
 	struct slice options; /* of a permission request: JSON text; otherwise p NULL */
 	struct slice text;    /* the message, if options.where is set; otherwise p NULL */
 	char bytes[];
@@ -104,14 +109,14 @@ struct check {
 	struct connection c;
 	struct shapes shapes; /* of this connection */
 	struct schema_findings found;
-	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit */
+	bool grouped, color;  /* for people: findings by rule, and a verdict, at the end */
+	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit and groups */
 	uint64_t count[LEVELS], rule_count[RULES]; /* findings that were reported */
 	uint64_t findings;    /* all, whether reported or not */
 	uint64_t messages, sessions;
-	bool matched;         /* a message was selected */
-	struct buf methods, ids; /* names that were seen; reported if the selection matches none of them */
+	bool matched;         /* a message was selected: others need not be looked at for that */
 	struct baseline baseline;
-	struct covered *covered; /* coverage.c */
+	struct buf covered;   /* coverage.c */
 	uint64_t now;         /* when something came last */
 	bool selected;        /* messages may be missing anywhere */
 	/* Why requests are given up: their connection, or the side that they are for, has ended; the response was noise. */
@@ -121,11 +126,14 @@ struct check {
 
 /* Checks the recordings, or the stream. Returns the exit status. */
 int check_run(const struct options *);
+/* mcp.c: the same for --mcp. */
+int mcp_run(const struct options *);
 
 /* --- its parts. None returns an error: out of memory sets failed. --- */
 
 /* state.c: a stream, a recording or a connection begins, of which nothing has been seen. */
 void check_begin(struct check *, bool partial);
+void shapes_free(struct shapes *);
 /* What is checked is this message from now on; NULL: as before. */
 void check_locate(struct check *, const struct session_message *);
 /* Are all messages of the connection known so far, so that what is unknown is an error? */
@@ -164,15 +172,6 @@ bool check_advertises(const struct check *, enum acp_side, const char *capabilit
 void coverage_offer(struct check *);
 void coverage_see(struct check *, struct slice kind, struct slice update);
 void coverage_report(struct check *);
-void coverage_free(struct check *);
-/* shape.c: is the message one of these, but for its text? Adds a message with this text, a JSON string: 0, or -1 out of memory. */
-bool shapes_have(const struct shapes *, struct slice message);
-int shapes_add(struct shapes *, struct slice message, struct slice text);
-void shapes_free(struct shapes *);
-/* check_usage.c: the figures of usage. */
-void check_usage_update(struct check *, struct check_session *, struct slice update);
-/* at_end: the usage comes with the end of a turn, not with a repeat of it. path: of the usage in the message. */
-void check_usage(struct check *, struct check_session *, struct slice usage, bool at_end, const char *path);
 
 /* baseline.c. read, write: an exit status; what is wrong has been reported. inputs: what must not be written. */
 int baseline_read(struct baseline *, const char *path);
@@ -183,19 +182,16 @@ size_t baseline_report(struct baseline *, const char *path);
 int baseline_expects(struct baseline *, bool writes, enum rule_id, struct slice method, const char *path);
 void baseline_free(struct baseline *);
 
-/* select.c: notes whether check.message is selected, or what it is. */
-void check_selected(struct check *);
-/* Is it, now or at all? */
+/* report.c: is what check.where says selected, now or at all? */
 bool check_selects(struct check *);
-/* Reports that no message was, and what there is. */
-void check_report_none(struct check *);
-
 /*
- * report.c. check_find reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
+ * check_find reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
  * p NULL: nothing.
  */
 void check_find(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
-/* Writes the end of the report. verdict: how many messages and findings there were, too. */
-void report_end(struct check *, bool verdict);
+/* Writes the end of the report; of a check that missed what was asked for, without a verdict. */
+void report_end(struct check *, bool missed);
+/* Appends a text with line breaks at blanks, and the indent before each line. 0, or -1 out of memory. */
+int report_wrapped(struct buf *to, const char *text, const char *indent);
 
 #endif

@@ -1,107 +1,93 @@
 /* What may only be sent to a side that has advertised it. */
+#include <stdio.h>
+
 #include "cmd/acp-check/check.h"
 
-/* A method or a kind of update, and where the capability is that the other side needs; NULL: every peer has it. */
-struct need {
+/* What a name is; from TO_CLIENT on, the client needs the capability. CONTEXT: what an agent wants to know for a suggestion. */
+enum named { TO_AGENT, CONTENT, SERVER, MEMBER, PROMPT_MODE, CONTEXT, TO_CLIENT, ELICITATION, SUGGESTION, OPTION, LOGIN };
+
+/* Where the capability is that the other side needs, in both versions; NULL: every peer has it. */
+static const struct need {
+	enum named of;
 	const char *name;
 	const char *v1, *v2;
+} needs[] = {
+	{TO_AGENT, "session/load", "loadSession", NULL},
+	{TO_AGENT, "session/new", NULL, "session"},
+	{TO_AGENT, "session/prompt", NULL, "session"},
+	{TO_AGENT, "session/list", "sessionCapabilities.list", "session"},
+	{TO_AGENT, "session/resume", "sessionCapabilities.resume", "session"},
+	{TO_AGENT, "session/close", "sessionCapabilities.close", "session"},
+	{TO_AGENT, "session/fork", "sessionCapabilities.fork", "session.fork"},
+	{TO_AGENT, "session/delete", "sessionCapabilities.delete", "session.delete"},
+	{TO_AGENT, "session/archive", "sessionCapabilities.archive", "session.archive"},
+	{TO_AGENT, "session/unarchive", "sessionCapabilities.archive", "session.archive"},
+	{TO_AGENT, "session/status", "sessionCapabilities.status", "session.status"},
+	{TO_AGENT, "session/set_title", "sessionCapabilities.title", "session.title"},
+	{TO_AGENT, "logout", "auth.logout", NULL},
+	{TO_AGENT, "auth/status", "auth.status", "auth.status"},
+	{TO_AGENT, "nes/start", "nes", "nes"},
+	{TO_AGENT, "nes/suggest", "nes", "nes"},
+	{TO_AGENT, "nes/accept", "nes", "nes"},
+	{TO_AGENT, "nes/reject", "nes", "nes"},
+	{TO_AGENT, "nes/close", "nes", "nes"},
+	{TO_AGENT, "document/didOpen", "nes.events.document.didOpen", "nes.events.document.didOpen"},
+	{TO_AGENT, "document/didChange", "nes.events.document.didChange", "nes.events.document.didChange"},
+	{TO_AGENT, "document/didClose", "nes.events.document.didClose", "nes.events.document.didClose"},
+	{TO_AGENT, "document/didSave", "nes.events.document.didSave", "nes.events.document.didSave"},
+	{TO_AGENT, "document/didFocus", "nes.events.document.didFocus", "nes.events.document.didFocus"},
+	{TO_AGENT, "providers/list", "providers", "providers"},
+	{TO_AGENT, "providers/set", "providers", "providers"},
+	{TO_AGENT, "providers/disable", "providers", "providers"},
+	{CONTENT, "image", "promptCapabilities.image", "session.prompt.image"},
+	{CONTENT, "audio", "promptCapabilities.audio", "session.prompt.audio"},
+	{CONTENT, "resource", "promptCapabilities.embeddedContext", "session.prompt.embeddedContext"},
+	{SERVER, "http", "mcpCapabilities.http", "session.mcp.http"},
+	{SERVER, "sse", "mcpCapabilities.sse", NULL},
+	{SERVER, "acp", "mcpCapabilities.acp", "session.mcp.acp"},
+	{SERVER, "stdio", NULL, "session.mcp.stdio"},
+	{MEMBER, "additionalDirectories", "sessionCapabilities.additionalDirectories", "session.additionalDirectories"},
+	{MEMBER, "systemPrompt", "sessionCapabilities.systemPrompt", "session.systemPrompt"},
+	{PROMPT_MODE, "override", "sessionCapabilities.systemPrompt.mode.override", "session.systemPrompt.mode.override"},
+	{CONTEXT, "recentFiles", "nes.context.recentFiles", "nes.context.recentFiles"},
+	{CONTEXT, "relatedSnippets", "nes.context.relatedSnippets", "nes.context.relatedSnippets"},
+	{CONTEXT, "editHistory", "nes.context.editHistory", "nes.context.editHistory"},
+	{CONTEXT, "userActions", "nes.context.userActions", "nes.context.userActions"},
+	{CONTEXT, "openFiles", "nes.context.openFiles", "nes.context.openFiles"},
+	{CONTEXT, "diagnostics", "nes.context.diagnostics", "nes.context.diagnostics"},
+	{TO_CLIENT, "fs/read_text_file", "fs.readTextFile", NULL},
+	{TO_CLIENT, "fs/write_text_file", "fs.writeTextFile", NULL},
+	{TO_CLIENT, "terminal/create", "terminal", NULL},
+	{TO_CLIENT, "terminal/output", "terminal", NULL},
+	{TO_CLIENT, "terminal/wait_for_exit", "terminal", NULL},
+	{TO_CLIENT, "terminal/kill", "terminal", NULL},
+	{TO_CLIENT, "terminal/release", "terminal", NULL},
+	{TO_CLIENT, "elicitation/complete", "elicitation.url", "elicitation.url"},
+	{TO_CLIENT, "notice", "session.notices", NULL},
+	{TO_CLIENT, "compaction_update", "session.compaction", NULL},
+	{TO_CLIENT, "compaction_summary_chunk", "session.compaction", NULL},
+	{TO_CLIENT, "subagent_update", "subagents", NULL},
+	{TO_CLIENT, "session_message", "subagents", NULL},
+	{TO_CLIENT, "session_message_chunk", "subagents", NULL},
+	{TO_CLIENT, "plan_update", "plan", NULL},
+	{TO_CLIENT, "plan_removed", "plan", NULL},
+	{ELICITATION, "form", "elicitation.form", "elicitation.form"},
+	{ELICITATION, "url", "elicitation.url", "elicitation.url"},
+	{SUGGESTION, "jump", "nes.jump", "nes.jump"},
+	{SUGGESTION, "rename", "nes.rename", "nes.rename"},
+	{SUGGESTION, "searchAndReplace", "nes.searchAndReplace", "nes.searchAndReplace"},
+	{OPTION, "boolean", "session.configOptions.boolean", NULL},
+	{LOGIN, "terminal", "auth.terminal", "auth.terminal"},
 };
 
-static const struct need of_agents[] = {
-	{"session/load", "loadSession", NULL},
-	{"session/new", NULL, "session"},
-	{"session/prompt", NULL, "session"},
-	{"session/list", "sessionCapabilities.list", "session"},
-	{"session/resume", "sessionCapabilities.resume", "session"},
-	{"session/close", "sessionCapabilities.close", "session"},
-	{"session/fork", "sessionCapabilities.fork", "session.fork"},
-	{"session/delete", "sessionCapabilities.delete", "session.delete"},
-	{"session/archive", "sessionCapabilities.archive", "session.archive"},
-	{"session/unarchive", "sessionCapabilities.archive", "session.archive"},
-	{"session/status", "sessionCapabilities.status", "session.status"},
-	{"session/set_title", "sessionCapabilities.title", "session.title"},
-	{"logout", "auth.logout", NULL},
-	{"auth/status", "auth.status", "auth.status"},
-	{"nes/start", "nes", "nes"},
-	{"nes/suggest", "nes", "nes"},
-	{"nes/accept", "nes", "nes"},
-	{"nes/reject", "nes", "nes"},
-	{"nes/close", "nes", "nes"},
-	{"document/didOpen", "nes.events.document.didOpen", "nes.events.document.didOpen"},
-	{"document/didChange", "nes.events.document.didChange", "nes.events.document.didChange"},
-	{"document/didClose", "nes.events.document.didClose", "nes.events.document.didClose"},
-	{"document/didSave", "nes.events.document.didSave", "nes.events.document.didSave"},
-	{"document/didFocus", "nes.events.document.didFocus", "nes.events.document.didFocus"},
-	{"providers/list", "providers", "providers"},
-	{"providers/set", "providers", "providers"},
-	{"providers/disable", "providers", "providers"},
-	{NULL, NULL, NULL},
-};
-
-static const struct need of_clients[] = {
-	{"fs/read_text_file", "fs.readTextFile", NULL},
-	{"fs/write_text_file", "fs.writeTextFile", NULL},
-	{"terminal/create", "terminal", NULL},
-	{"terminal/output", "terminal", NULL},
-	{"terminal/wait_for_exit", "terminal", NULL},
-	{"terminal/kill", "terminal", NULL},
-	{"terminal/release", "terminal", NULL},
-	{"elicitation/complete", "elicitation.url", "elicitation.url"},
-	{"notice", "session.notices", NULL},
-	{"compaction_update", "session.compaction", NULL},
-	{"compaction_summary_chunk", "session.compaction", NULL},
-	{"subagent_update", "subagents", NULL},
-	{"session_message", "subagents", NULL},
-	{"session_message_chunk", "subagents", NULL},
-	{"plan_update", "plan", NULL},
-	{"plan_removed", "plan", NULL},
-	{NULL, NULL, NULL},
-};
-
-static const struct need content[] = {
-	{"image", "promptCapabilities.image", "session.prompt.image"},
-	{"audio", "promptCapabilities.audio", "session.prompt.audio"},
-	{"resource", "promptCapabilities.embeddedContext", "session.prompt.embeddedContext"},
-	{NULL, NULL, NULL},
-};
-
-static const struct need servers[] = {
-	{"http", "mcpCapabilities.http", "session.mcp.http"},
-	{"sse", "mcpCapabilities.sse", NULL},
-	{"acp", "mcpCapabilities.acp", "session.mcp.acp"},
-	{"stdio", NULL, "session.mcp.stdio"},
-	{NULL, NULL, NULL},
-};
-
-static const struct need modes[] = {
-	{"form", "elicitation.form", "elicitation.form"},
-	{"url", "elicitation.url", "elicitation.url"},
-	{NULL, NULL, NULL},
-};
-
-static const struct need members[] = {
-	{"additionalDirectories", "sessionCapabilities.additionalDirectories", "session.additionalDirectories"},
-	{"systemPrompt", "sessionCapabilities.systemPrompt", "session.systemPrompt"},
-	{NULL, NULL, NULL},
-};
-
-static const struct need options[] = {
-	{"boolean", "session.configOptions.boolean", NULL},
-	{NULL, NULL, NULL},
-};
-
-static const struct need logins[] = {
-	{"terminal", "auth.terminal", "auth.terminal"},
-	{NULL, NULL, NULL},
-};
-
-/* The capability that the version has for this name; NULL: none is needed. */
+/* NULL: the name needs nothing. */
 static const char *
-needed_for(const struct check *c, const struct need *n, struct slice name)
+needed_for(const struct check *c, enum named of, struct slice name)
 {
-	while (n->name && !json_string_is(name, n->name))
-		n++;
-	return !n->name ? NULL : c->c.version == 2 ? n->v2 : n->v1;
+	for (const struct need *n = needs; n < needs + sizeof(needs) / sizeof(*needs); n++)
+		if (n->of == of && json_string_is(name, n->name))
+			return c->c.version == 2 ? n->v2 : n->v1;
+	return NULL;
 }
 
 bool
@@ -115,25 +101,24 @@ check_advertises(const struct check *c, enum acp_side side, const char *capabili
 const char *
 check_capability_for(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
 {
-	static const struct need *const needs[COVERED_KINDS] = {
-		[COVERED_UPDATE] = of_clients, [COVERED_CONTENT] = content, [COVERED_SERVER] = servers};
-	const struct need *n = kind == COVERED_METHOD ? from == ACP_CLIENT ? of_agents : of_clients : needs[kind];
-
 	/* The modes of an elicitation are checked one by one. */
 	if (kind == COVERED_METHOD && json_string_is(name, "elicitation/create"))
 		return "elicitation";
-	return n ? needed_for(c, n, name) : NULL;
+	if (kind == COVERED_METHOD || kind == COVERED_UPDATE)
+		return needed_for(c, from == ACP_CLIENT ? TO_AGENT : TO_CLIENT, name);
+	return kind == COVERED_CONTENT || kind == COVERED_SERVER ? needed_for(c, kind == COVERED_CONTENT ? CONTENT : SERVER, name) : NULL;
 }
 
 /* Looks a name up, and reports it where the side does not have what it needs. */
 static void
-check_need(struct check *c, const struct need *n, enum acp_side side, struct slice name, const char *path)
+check_need(struct check *c, enum named of, struct slice name, const char *path)
 {
+	enum acp_side side = of < TO_CLIENT ? ACP_AGENT : ACP_CLIENT;
 	const char *needed;
 
 	if (c->c.capabilities[side].n == 0 || json_type(name) != JSON_STRING)
 		return;
-	needed = needed_for(c, n, name);
+	needed = needed_for(c, of, name);
 	if (needed && !check_advertises(c, side, needed))
 		check_find(c, RULE_CAPABILITY, path, needed, name);
 }
@@ -148,55 +133,69 @@ check_refusal(struct check *c, const struct message *s)
 
 	if (!slice_is(code, "-32601") || !method.p || c->c.capabilities[s->from].n == 0)
 		return;
-	needed = needed_for(c, s->from == ACP_AGENT ? of_agents : of_clients, method);
+	needed = needed_for(c, s->from == ACP_AGENT ? TO_AGENT : TO_CLIENT, method);
 	if (needed ? check_advertises(c, s->from, needed) : json_string_in(method, all_have))
 		check_find(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 
-/* The types of the objects in a list. */
+/* A member of each object in a list: its type, or its kind. */
 static void
-check_types(struct check *c, const struct need *needs, enum acp_side side, struct slice list, const char *path)
+check_items(struct check *c, enum named of, struct slice list, const char *member, const char *path)
 {
 	struct json_iter it = {.in = list};
 	struct slice key, value;
 
 	if (json_type(list) == JSON_ARRAY)
 		while (json_next(&it, &key, &value))
-			check_need(c, needs, side, json_get(value, "type"), path);
+			check_need(c, of, json_get(value, member), path);
 }
 
-/* What opens a session, or what an agent says of one. */
+/* The members of an object; null and an empty list are as none. */
 static void
-check_opening(struct check *c, const struct message *s)
+check_members(struct check *c, enum named of, struct slice object, const char *path)
 {
-	struct slice more = json_get(s->msg.params, "additionalDirectories"), prompt = json_get(s->msg.params, "systemPrompt");
+	struct json_iter it = {.in = object}, items;
+	struct slice key, value, item, none;
+	char at[64];
 
-	check_types(c, servers, ACP_AGENT, json_get(s->msg.params, acp_mcp_servers), "params.mcpServers[].type");
-	if (json_type(more) == JSON_ARRAY && more.n > 2)
-		check_need(c, members, ACP_AGENT, slice_of("\"additionalDirectories\""), "params.additionalDirectories");
-	if (json_type(prompt) != JSON_NONE && json_type(prompt) != JSON_NULL)
-		check_need(c, members, ACP_AGENT, slice_of("\"systemPrompt\""), "params.systemPrompt");
+	if (json_type(object) != JSON_OBJECT)
+		return;
+	while (json_next(&it, &key, &value)) {
+		items = (struct json_iter){.in = value};
+		if (json_type(value) == JSON_NULL || (json_type(value) == JSON_ARRAY && !json_next(&items, &none, &item)))
+			continue;
+		snprintf(at, sizeof(at), "%s.%.*s", path, (int)key.n - 2, key.p + 1);
+		check_need(c, of, key, at);
+	}
 }
 
 void
 check_capabilities(struct check *c, const struct message *s, struct slice kind, struct slice update)
 {
+	struct slice params = s->msg.params, result = s->msg.result;
+
 	check_refusal(c, s);
 	if (s->from == ACP_CLIENT) {
-		check_need(c, of_agents, ACP_AGENT, s->msg.method, "method");
+		check_need(c, TO_AGENT, s->msg.method, "method");
 		if (s->msg.what == ACP_SESSION_PROMPT)
-			check_types(c, content, ACP_AGENT, json_get(s->msg.params, acp_prompt), "params.prompt[].type");
-		if (acp_opens_session(s->msg.what))
-			check_opening(c, s);
+			check_items(c, CONTENT, json_get(params, acp_prompt), "type", "params.prompt[].type");
+		if (acp_opens_session(s->msg.what)) {
+			check_items(c, SERVER, json_get(params, acp_mcp_servers), "type", "params.mcpServers[].type");
+			check_members(c, MEMBER, params, "params");
+			check_need(c, PROMPT_MODE, json_path(params, "systemPrompt.mode"), "params.systemPrompt.mode");
+		}
+		if (json_string_is(s->msg.method, "nes/suggest"))
+			check_members(c, CONTEXT, json_get(params, "context"), "params.context");
 	} else if (s->from == ACP_AGENT) {
-		check_types(c, options, ACP_CLIENT, json_get(update, "configOptions"), "params.update.configOptions[].type");
-		check_types(c, options, ACP_CLIENT, json_get(s->msg.result, "configOptions"), "result.configOptions[].type");
-		check_types(c, logins, ACP_CLIENT, json_get(s->msg.result, "authMethods"), "result.authMethods[].type");
+		check_items(c, OPTION, json_get(update, "configOptions"), "type", "params.update.configOptions[].type");
+		check_items(c, OPTION, json_get(result, "configOptions"), "type", "result.configOptions[].type");
+		check_items(c, LOGIN, json_get(result, "authMethods"), "type", "result.authMethods[].type");
+		check_items(c, SUGGESTION, json_get(result, "suggestions"), "kind", "result.suggestions[].kind");
 		if (s->msg.what == ACP_ELICITATION_CREATE)
-			check_need(c, modes, ACP_CLIENT, json_get(s->msg.params, "mode"), "params.mode");
+			check_need(c, ELICITATION, json_get(params, "mode"), "params.mode");
 		if (s->msg.what == ACP_SESSION_UPDATE)
-			check_need(c, of_clients, ACP_CLIENT, kind, "params.update.sessionUpdate");
+			check_need(c, TO_CLIENT, kind, "params.update.sessionUpdate");
 		else
-			check_need(c, of_clients, ACP_CLIENT, s->msg.method, "method");
+			check_need(c, TO_CLIENT, s->msg.method, "method");
 	}
 }

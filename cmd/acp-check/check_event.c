@@ -1,5 +1,6 @@
 /* What follows from the order of messages: connections, requests, sessions. */
 #include "cmd/acp-check/check.h"
+#include "lib/match/digest.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -73,6 +74,56 @@ agree(struct check *c, const struct session_message *seen)
 		coverage_offer(c);
 }
 
+/* --- terminals: of version 1 --- */
+
+static uint64_t
+terminal_of(struct check *c, struct slice session, struct slice id)
+{
+	uint64_t first = digest_bytes(json_text(session, &c->text));
+
+	return digest_join(first, digest_bytes(json_text(id, &c->text))) | 1;
+}
+
+/* p NULL: it was not released. */
+static uint64_t *
+find_released(struct check *c, uint64_t terminal)
+{
+	uint64_t *at = (void *)c->c.released.p, *end = at + c->c.released.n / sizeof(*at);
+
+	while (at < end && *at != terminal)
+		at++;
+	return at < end ? at : NULL;
+}
+
+/* Returns the terminal that a request releases; 0: none. */
+static uint64_t
+use_terminal(struct check *c, const struct msg *m)
+{
+	struct slice id = m->what == ACP_OTHER ? json_get_string(m->params, "terminalId") : slice(NULL, 0);
+	uint64_t terminal = id.p && c->where.from == ACP_AGENT ? terminal_of(c, json_get_string(m->params, acp_session_id), id) : 0;
+
+	if (terminal && find_released(c, terminal))
+		check_find(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
+	return json_string_is(m->method, "terminal/release") ? terminal : 0;
+}
+
+/* A terminal was released, or one was created, which may have the id of one that was. */
+static void
+change_terminals(struct check *c, const struct message *m, uint64_t releases)
+{
+	enum { MOST = 1024 * sizeof(uint64_t) }; /* that are kept */
+	struct slice id = json_string_is(m->request->method, "terminal/create") ? json_get_string(m->msg.result, "terminalId") : slice(NULL, 0);
+	uint64_t *again = id.p ? find_released(c, terminal_of(c, message_session(m), id)) : NULL;
+
+	if (again)
+		*again = 0;
+	if (!releases || !m->msg.result.p)
+		return;
+	if (c->c.released.n >= MOST)
+		c->c.released.n = 0;
+	c->failed |= buf_add(&c->c.released, &releases, sizeof(releases)) < 0;
+}
+
 /* --- requests --- */
 
 static void
@@ -81,6 +132,7 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	struct slice options = m->what == ACP_REQUEST_PERMISSION ? json_get(m->params, acp_options) : slice(NULL, 0);
 	struct slice text = c->options->where ? m->text : slice(NULL, 0);
 	struct check_request *data = calloc(1, sizeof(*data) + options.n + text.n);
+	struct check_session *s = r->session ? r->session->data : NULL;
 
 	r->data = data;
 	c->failed |= !data;
@@ -97,9 +149,15 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	data->t = c->where.t;
 	data->timed = c->where.timed;
 	data->sent = c->c.sent[acp_other_side(r->request->from)];
+	data->releases = r->copy ? 0 : use_terminal(c, m);
 	data->connected = json_get(m->params, "connectionId").p != NULL;
-	if (m->what == ACP_SESSION_RESUME && r->session && r->session->data)
-		((struct check_session *)r->session->data)->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
+	if (s && m->what == ACP_SESSION_RESUME)
+		s->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
+	/* It is tried again. */
+	if (s && s->unopened && (m->what == ACP_SESSION_LOAD || m->what == ACP_SESSION_RESUME)) {
+		s->unopened = false;
+		s->loading = true;
+	}
 }
 
 /* How long it was open, and what came meanwhile from the side that it was for. */
@@ -156,7 +214,7 @@ give_up_request(struct check *c, const struct session_event *e)
 	if (again && !e->request->copy && !c->c.partial)
 		check_find(c, RULE_ID_IN_USE, "id", "an id that no open request has", cause->msg.id);
 	if (cause) {
-		c->c.excused += again || cause->msg.kind != MSG_REQUEST;
+		c->c.excused[other] += again || cause->msg.kind != MSG_REQUEST;
 		c->c.partial |= !again && cause->msg.kind == MSG_REQUEST;
 		return;
 	}
@@ -168,11 +226,29 @@ give_up_request(struct check *c, const struct session_event *e)
 		report_unanswered(c, e->request, waited ? RULE_UNANSWERED : RULE_ABANDONED);
 }
 
+/* The id of a new session is not that of one that is open. The response of a proxy comes with and without an envelope. */
+static void
+check_new_session(struct check *c, struct slice id, bool enveloped)
+{
+	struct slice plain = id.p ? json_text(id, &c->text) : id;
+	const struct session *s = plain.p ? sessions_find(c->watch->sessions, plain) : NULL;
+	struct check_session *data = s ? s->data : NULL;
+
+	if (!data || s->closed || s->how == SESSION_NAMED)
+		return;
+	if (data->unopened)
+		data->unopened = data->opened[false] = data->opened[true] = false;
+	else if (data->opened[enveloped] && check_is_complete(c))
+		check_find(c, RULE_SESSION_TWICE, "result.sessionId", "an id that no other session has", id);
+	data->opened[enveloped] = true;
+}
+
 static void
 end_request(struct check *c, const struct session_event *e)
 {
 	const struct request *q = e->request->request;
 	struct check_session *data = e->session ? e->session->data : NULL;
+	const struct check_request *request = e->request->data;
 
 	if (e->unanswered) {
 		give_up_request(c, e);
@@ -181,9 +257,14 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (is_initialize(q->what)) {
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
-		data->unopened = data->loading && e->message->message.msg.error.p;
+		/* In a chain of proxies each response comes twice. */
+		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
 		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
 		data->loading = data->resuming = false;
+	} else if (q->what == ACP_SESSION_NEW || q->what == ACP_SESSION_FORK) {
+		check_new_session(c, json_get_string(e->message->message.msg.result, acp_session_id), e->message->enveloped);
+	} else if (q->what == ACP_OTHER && request) {
+		change_terminals(c, &e->message->message, request->releases);
 	}
 }
 
@@ -203,7 +284,7 @@ report_unknown(struct check *c)
 }
 
 static void
-open_session(struct check *c, struct session *s)
+open_session(struct check *c, struct session *s, bool enveloped)
 {
 	struct check_session *data = s->data ? s->data : calloc(1, sizeof(*data));
 
@@ -213,6 +294,7 @@ open_session(struct check *c, struct session *s)
 		return;
 	data->loading = s->how == SESSION_LOADED || s->how == SESSION_RESUMED;
 	data->unopened = false;
+	data->opened[enveloped] = true;
 	if (s->how == SESSION_NAMED && !data->deleted)
 		report_unknown(c);
 	data->deleted = false;
@@ -243,18 +325,20 @@ check_event(struct check *c, const struct session_event *e)
 		break;
 	case SESSION_BEGAN:
 		c->sessions++;
-		open_session(c, e->session);
+		open_session(c, e->session, e->message->enveloped);
 		break;
 	case SESSION_OPENED:
-		open_session(c, e->session);
+		open_session(c, e->session, e->message->enveloped);
 		break;
 	case SESSION_HISTORY_BEGAN:
 		if (data)
 			data->currency = 0;
 		break;
 	case SESSION_CLOSED:
-		if (data)
+		if (data) {
 			data->deleted = e->message->message.request->what == ACP_SESSION_DELETE;
+			data->opened[false] = data->opened[true] = false;
+		}
 		break;
 	case SESSION_FORGOTTEN:
 		c->c.forgets_session |= e->limit;

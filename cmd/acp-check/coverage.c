@@ -4,19 +4,15 @@
 
 #include "cmd/acp-check/check.h"
 
-/* A name that the schema has; peers do not add any. */
+/* A name that the schema has, as one side sends it; peers do not add any. */
 struct covered {
-	UT_hash_handle hh;
+	const char *name;
 	const char *capability; /* that the other side has to advertise; NULL: none */
-	bool offered;           /* it has, or need not */
 	uint64_t n;             /* how often it was used */
 	enum covered_kind kind;
 	enum acp_side from;
-	size_t key;
-	char name[];            /* after the kind and the sender, a byte each */
+	bool offered;           /* the other side has the capability, or need not */
 };
-
-enum { KEY = 2 };
 
 /* Where the names stand in the schema: under which member of which message. */
 static const struct {
@@ -35,18 +31,15 @@ static const struct {
 
 /* --- what there is --- */
 
+/* name: a JSON string. */
 static struct covered *
-find(struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
+find(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
 {
-	struct covered *found;
+	struct covered *one = (void *)c->covered.p, *end = one + c->covered.n / sizeof(*one);
 
-	c->text.n = 0;
-	if (buf_add(&c->text, (const char[]){(char)kind, (char)from}, KEY) < 0 || buf_add_slice(&c->text, name) < 0) {
-		c->failed = true;
-		return NULL;
-	}
-	HASH_FIND(hh, c->covered, c->text.p, c->text.n, found);
-	return found;
+	while (one < end && !(one->kind == kind && one->from == from && json_string_is(name, one->name)))
+		one++;
+	return one < end ? one : NULL;
 }
 
 struct offer {
@@ -61,28 +54,19 @@ offer(void *arg, struct slice name)
 {
 	const struct offer *o = arg;
 	struct check *c = o->check;
-	struct covered *one = find(c, o->kind, o->from, name);
+	struct covered new = {.name = name.p, .kind = o->kind, .from = o->from}, *one;
 	SCOPED struct buf quoted = {0};
 
-	if (!one && !c->failed) {
-		one = calloc(1, sizeof(*one) + c->text.n + 1);
-		if (one) {
-			one->kind = o->kind;
-			one->from = o->from;
-			one->key = c->text.n;
-			memcpy(one->name, c->text.p, c->text.n);
-			HASH_ADD_KEYPTR(hh, c->covered, one->name, one->key, one);
-		}
-		if (one && !one->hh.tbl) {
-			free(one);
-			one = NULL;
-		}
-	}
-	c->failed |= !one || json_quote(name, &quoted) < 0;
-	if (c->failed || one->offered)
+	c->failed |= json_quote(name, &quoted) < 0;
+	one = c->failed ? &new : find(c, o->kind, o->from, buf_slice(&quoted));
+	if (c->failed || (one && one->offered))
 		return;
-	one->capability = check_capability_for(c, o->kind, o->from, buf_slice(&quoted));
-	one->offered = !one->capability || check_advertises(c, acp_other_side(o->from), one->capability);
+	new.capability = check_capability_for(c, o->kind, o->from, buf_slice(&quoted));
+	new.offered = !new.capability || check_advertises(c, acp_other_side(o->from), new.capability);
+	if (one)
+		*one = (struct covered){new.name, new.capability, one->n, new.kind, new.from, new.offered};
+	else
+		c->failed |= buf_add(&c->covered, &new, sizeof(new)) < 0;
 }
 
 void
@@ -113,8 +97,7 @@ coverage_offer(struct check *c)
 static void
 use(struct check *c, enum covered_kind kind, enum acp_side from, struct slice string)
 {
-	SCOPED struct buf plain = {0};
-	struct covered *one = json_type(string) == JSON_STRING ? find(c, kind, from, json_text(string, &plain)) : NULL;
+	struct covered *one = json_type(string) == JSON_STRING ? find(c, kind, from, string) : NULL;
 
 	if (one)
 		one->n++;
@@ -137,7 +120,7 @@ coverage_see(struct check *c, struct slice kind, struct slice update)
 {
 	const struct message *s = &c->message;
 
-	if (!c->covered)
+	if (c->covered.n == 0)
 		coverage_offer(c);
 	if (!check_selects(c))
 		return;
@@ -158,15 +141,17 @@ coverage_see(struct check *c, struct slice kind, struct slice update)
 /* --- the report --- */
 
 static int
-by_key(struct covered *a, struct covered *b)
+by_name(const void *a, const void *b)
 {
-	return slice_compare(slice(a->name, a->key), slice(b->name, b->key));
+	const struct covered *x = a, *y = b;
+
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->from != y->from ? (int)x->from - (int)y->from : strcmp(x->name, y->name);
 }
 
 static int
 put_one(const struct covered *one, bool json, struct buf *to)
 {
-	const char *what = places[one->kind].what, *from = acp_side_name(one->from), *name = one->name + KEY;
+	const char *what = places[one->kind].what, *from = acp_side_name(one->from), *name = one->name;
 	const char *capability = one->capability ? one->capability : "";
 
 	if (!json)
@@ -180,12 +165,14 @@ void
 coverage_report(struct check *c)
 {
 	struct buf *to = out_buf(&c->watch->out);
+	const struct covered *one = (void *)c->covered.p, *end = one + c->covered.n / sizeof(*one);
 	bool json = c->options->format == CHECK_JSON;
 	size_t before = to->n, all = 0, used = 0;
 	int r = 0;
 
-	HASH_SORT(c->covered, by_key);
-	for (const struct covered *one = c->covered; one; one = one->hh.next) {
+	if (end > one)
+		qsort(c->covered.p, (size_t)(end - one), sizeof(*one), by_name);
+	for (; one < end; one++) {
 		if (!one->offered && one->n == 0)
 			continue;
 		all++;
@@ -194,15 +181,4 @@ coverage_report(struct check *c)
 	}
 	r |= buf_printf(to, json ? "{\"used\":%zu,\"offered\":%zu}\n" : "%zu of %zu used\n", used, all);
 	out_commit(&c->watch->out, before, r);
-}
-
-void
-coverage_free(struct check *c)
-{
-	struct covered *one, *next;
-
-	HASH_ITER(hh, c->covered, one, next) {
-		HASH_DEL(c->covered, one);
-		free(one);
-	}
 }

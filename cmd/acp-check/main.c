@@ -17,6 +17,8 @@ static const char help[] =
 	"      --write-baseline FILE  write the findings to FILE, for --baseline\n"
 	"      --coverage        report what was used of the methods, updates, options\n"
 	"                        and stop reasons that the sides offer\n"
+	"      --mcp             report what became of each MCP server that sessions\n"
+	"                        declare: FILEs are recordings of both, or directories\n"
 	"      --rules           print the table of all rules, and what is not checked\n"
 	"      --explain RULE    print what RULE says and where it is written; all: list\n"
 	"                        all rules\n"
@@ -25,6 +27,8 @@ static const char help[] =
 	"  -o, --output FILE     write to FILE, not to stderr or stdout; strftime formats\n"
 	"                        and %p (process id) are expanded\n"
 	"  -a, --append          append to the file of -o\n"
+	"      --color auto|always|never  when to use colours (auto); always: and group\n"
+	"                        findings by rule, as at a terminal\n"
 	"      --from client|agent  report only messages of this side\n"
 	"      --kind request|response|notification  report only these messages\n"
 	"  -m, --match GLOB      report only this method or kind of update; !GLOB\n"
@@ -38,38 +42,18 @@ static const char help[] =
 
 /* --- rules --- */
 
-/* A text of several words a line, broken at blanks. */
-static int
-put_wrapped(struct buf *to, const char *text, const char *indent)
-{
-	enum { WIDTH = 76 };
-	size_t column = strlen(indent), n;
-	int r = buf_add_string(to, indent);
-
-	for (; *text && r == 0; text += n + strspn(text + n, " ")) {
-		n = strcspn(text, " ");
-		if (column + n + 1 > WIDTH) {
-			r = buf_printf(to, "\n%s", indent);
-			column = strlen(indent);
-		}
-		r |= buf_printf(to, "%s%.*s", column > strlen(indent) ? " " : "", (int)n, text);
-		column += n + (column > strlen(indent));
-	}
-	return r | buf_add_string(to, "\n");
-}
-
 static int
 put_rule(struct buf *to, const struct rule *rule)
 {
 	char source[512];
 
 	snprintf(source, sizeof(source), "(%s)", rule->source);
-	return -(buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) || put_wrapped(to, rule->what, "    ") ||
-		put_wrapped(to, source, "    "));
+	return -(buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) || report_wrapped(to, rule->what, "    ") ||
+		report_wrapped(to, source, "    "));
 }
 
 static enum rule_id
-find_rule(const struct cli_taken *t)
+find_rule(const struct cli_argument *t)
 {
 	enum rule_id rule = rule_find(t->argument);
 
@@ -79,7 +63,7 @@ find_rule(const struct cli_taken *t)
 }
 
 static void
-explain(const struct cli_taken *t)
+explain(const struct cli_argument *t)
 {
 	bool all = strcmp(t->argument, "all") == 0;
 	enum rule_id one = all ? RULES : find_rule(t);
@@ -112,7 +96,7 @@ base_of(const char *source)
 
 /* A line for each rule, and for each demand of the protocol that is none. */
 static void
-print_rules(const struct cli_taken *t)
+print_rules(const struct cli_argument *t)
 {
 	struct buf text = {0};
 	int r = 0;
@@ -135,7 +119,7 @@ print_rules(const struct cli_taken *t)
 /* --- options --- */
 
 static void
-ignore(const struct cli_taken *t)
+ignore(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 
@@ -145,13 +129,15 @@ ignore(const struct cli_taken *t)
 static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "junit", "github", "sarif")},
 	{"level", 'l', CLI_WORD_OF(struct options, level, level_names)},
-	{"ignore", 'i', CLI_TAKE(ignore)},
+	{"ignore", 'i', CLI_PARSE(ignore)},
 	{"baseline", 0, CLI_TEXT(struct options, baseline)},
 	{"strict-baseline", 0, CLI_FLAG(struct options, strict)},
 	{"write-baseline", 0, CLI_TEXT(struct options, write_baseline)},
 	{"coverage", 0, CLI_FLAG(struct options, coverage)},
+	{"mcp", 0, CLI_FLAG(struct options, mcp)},
+	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
 	{"rules", 0, CLI_CALL(print_rules)},
-	{"explain", 0, CLI_TAKE(explain)},
+	{"explain", 0, CLI_PARSE(explain)},
 	{"protocol", 0, CLI_WORD(struct options, protocol, "auto", "1", "2")},
 	{"unstable", 0, CLI_FLAG(struct options, unstable)},
 	{CLI_ROWS_BEHIND(struct options, select, select_options)},
@@ -164,7 +150,10 @@ static const struct cli_rule combinations[] = {
 	{"--follow", "one recording", NULL},
 	{"--append", NULL, "--format junit|--format sarif"},
 	{"--strict-baseline", "--baseline", NULL},
+	{"--color", NULL, "--format json|--format junit|--format github|--format sarif|--coverage|--mcp"},
 	{"--coverage", NULL, "--level|--ignore|--baseline|--write-baseline|--format junit|--format github|--format sarif"},
+	{"--mcp", "recordings", "--coverage|--level|--ignore|--baseline|--write-baseline|--unstable|--protocol|--follow|--hop|--format junit|"
+		"--format github|--format sarif|--from|--kind|--match|--where|--session"},
 	{NULL, NULL, NULL},
 };
 
@@ -183,7 +172,7 @@ main(int argc, char **argv)
 	o.where = cli_has(&line, "--where");
 	if (o.frame.output && strcmp(o.frame.output, "-") == 0)
 		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
-	status = check_run(&o);
+	status = o.mcp ? mcp_run(&o) : check_run(&o);
 	select_free(o.select);
 	return status;
 }

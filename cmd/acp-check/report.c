@@ -60,9 +60,9 @@ put_finding(struct buf *to, const char *path, const char *expected, struct slice
 	return -(r || put_found(to, found));
 }
 
-/* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
+/* FILE:12: 3.141593 agent session/update */
 static int
-put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+put_where(struct check *c, struct buf *to)
 {
 	const struct where *w = &c->where;
 	char time[RECORDING_TIME];
@@ -75,8 +75,75 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 		*recording_put_time(time, w->t) = '\0';
 		r |= buf_printf(to, "%s ", time);
 	}
-	r |= -(put_message(c, to) || buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name) < 0);
+	return r | put_message(c, to);
+}
+
+/* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
+static int
+put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	int r = -(put_where(c, to) || buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name) < 0);
+
 	return -(r || put_finding(to, path, expected, found) || buf_add_string(to, "\n"));
+}
+
+/* --- at a terminal: grouped by rule --- */
+
+int
+report_wrapped(struct buf *to, const char *text, const char *indent)
+{
+	enum { WIDTH = 76 };
+	size_t column = strlen(indent), n;
+	int r = buf_add_string(to, indent);
+
+	for (; *text && r == 0; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (column > strlen(indent) && column + n + 1 > WIDTH) {
+			r = buf_printf(to, "\n%s", indent);
+			column = strlen(indent);
+		}
+		/* A word that is longer than a line. */
+		for (n = n > WIDTH - column ? WIDTH - column : n; (text[n] & 0xc0) == 0x80; n--)
+			;
+		r |= buf_printf(to, "%s%.*s", column > strlen(indent) ? " " : "", (int)n, text);
+		column += n + (column > strlen(indent));
+	}
+	return r | buf_add_string(to, "\n");
+}
+
+/* Its rule is that of the group. */
+static int
+put_in_group(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	SCOPED struct buf text = {0};
+
+	(void)rule;
+	if (put_where(c, &text) < 0 || buf_add_string(&text, ": ") < 0 || put_finding(&text, path, expected, found) < 0 || !buf_string(&text))
+		return -1;
+	return report_wrapped(to, text.p, "    ");
+}
+
+/* What is kept is as much as a JUnit report has. */
+static int
+put_groups(struct check *c, struct buf *to)
+{
+	static const char *const colors[LEVELS] = {"\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m"};
+	int r = 0;
+
+	for (unsigned i = 0; i < (unsigned)LEVELS * RULES; i++) {
+		enum rule_id rule = i % RULES;
+		uint64_t n = c->rule_count[rule];
+
+		if (n == 0 || rules[rule].level != i / RULES)
+			continue;
+		r |= buf_printf(to, "%s%s%s: %s, %" PRIu64 " time%s\n", c->color ? colors[rules[rule].level] : "", rules[rule].name,
+			c->color ? "\x1b[0m" : "", level_names[rules[rule].level], n, n == 1 ? "" : "s");
+		r |= -(report_wrapped(to, rules[rule].what, "  ") || buf_add_slice(to, buf_slice(&c->examples[rule])));
+		if (n > EXAMPLES)
+			r |= buf_printf(to, "    ... and %" PRIu64 " more (a pipe gets all)\n", n - EXAMPLES);
+		r |= buf_add_string(to, "\n");
+	}
+	return r;
 }
 
 /* ::error file=s.rec,line=12,title=schema::agent session/update: params.x: expected a string, found 5 */
@@ -191,19 +258,32 @@ report(struct check *c, enum rule_id rule, const char *path, const char *expecte
 {
 	static int (*const formats[])(struct check *, struct buf *, enum rule_id, const char *, const char *, struct slice) = {
 		[CHECK_TEXT] = put_text, [CHECK_JSON] = put_json, [CHECK_JUNIT] = put_text, [CHECK_GITHUB] = put_github, [CHECK_SARIF] = put_sarif};
-	bool junit = c->options->format == CHECK_JUNIT;
-	struct buf *to = junit ? &c->examples[rule] : out_buf(&c->watch->out);
+	bool kept = c->options->format == CHECK_JUNIT || c->grouped;
+	struct buf *to = kept ? &c->examples[rule] : out_buf(&c->watch->out);
 	size_t before = to->n;
 	int r;
 
-	if (junit && c->rule_count[rule] > EXAMPLES)
+	if (kept && c->rule_count[rule] > EXAMPLES)
 		return;
-	r = formats[c->options->format](c, to, rule, path, expected, found);
+	r = (c->grouped ? put_in_group : formats[c->options->format])(c, to, rule, path, expected, found);
 	c->failed |= r < 0;
-	if (!junit)
+	if (!kept)
 		out_commit(&c->watch->out, before, r);
 	else if (r < 0)
 		to->n = before;
+}
+
+bool
+check_selects(struct check *c)
+{
+	struct select *s = c->options->select;
+	char *why = NULL;
+	bool chosen = c->where.message ? select_match(s, c->where.message, &why) : select_match_other(s, c->where.from);
+
+	if (why)
+		cli_warn(check_name, "%s: %s", select_culprit(s), why);
+	free(why);
+	return chosen;
 }
 
 void
@@ -281,7 +361,7 @@ put_verdict(const struct check *c, struct buf *to)
 }
 
 void
-report_end(struct check *c, bool verdict)
+report_end(struct check *c, bool missed)
 {
 	enum check_format format = c->options->format;
 	struct buf *to = out_buf(&c->watch->out);
@@ -292,7 +372,7 @@ report_end(struct check *c, bool verdict)
 		r = put_junit(c, to);
 	else if (format == CHECK_SARIF)
 		r = -((!c->count[0] && !c->count[1] && !c->count[2] && put_sarif_begin(to)) || buf_add_string(to, "\n]}]}\n"));
-	else if (format == CHECK_TEXT && verdict)
-		r = put_verdict(c, to);
+	else if (c->grouped)
+		r = -(put_groups(c, to) || (!missed && put_verdict(c, to)));
 	out_commit(&c->watch->out, before, r);
 }

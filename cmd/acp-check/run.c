@@ -74,7 +74,7 @@ message(struct watch *w, const struct message *m, const struct session_message *
 static void
 read_bad(struct run *r, struct watch *w, const struct record *bad)
 {
-	bool longer = strstr(bad->error.what, "longer than the limit") != NULL;
+	bool longer = strstr(bad->error.what, "longer than --max-line") != NULL;
 
 	if (longer) {
 		check_find(&r->check, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", slice(NULL, 0));
@@ -144,19 +144,19 @@ finish(struct watch *w, int status)
 	struct check *c = &r->check;
 	const struct options *o = c->options;
 	uint64_t found = c->count[LEVEL_VIOLATION] + c->count[LEVEL_TOLERATED] + c->count[LEVEL_NOTE];
+	bool missed;
 
 	judge_first(r, false);
+	/* A check over nothing has passed nothing. */
+	missed = !found && watch_missed(w);
 	if (o->coverage)
 		coverage_report(c);
 	else
-		report_end(c, !w->stream && !o->frame.output && isatty(STDOUT_FILENO));
+		report_end(c, missed);
 	if (c->failed)
 		return EXIT_FAILED;
-	/* A check over nothing has passed nothing. */
-	if (select_is_set(o->select) && !c->matched && !found && w->any) {
-		check_report_none(c);
-		status = status || w->stream ? status : EXIT_USAGE;
-	}
+	if (missed && !w->stream && !status)
+		status = EXIT_USAGE;
 	if (o->baseline && baseline_report(&c->baseline, o->baseline) && o->strict && !status)
 		status = EXIT_NEGATIVE;
 	if (o->write_baseline && baseline_write(&c->baseline, o->write_baseline, o->frame.files))
@@ -168,10 +168,14 @@ int
 check_run(const struct options *o)
 {
 	struct run r = {.check = {.options = o}};
-	struct watch w = {.name = check_name, .state = &r, .frame = &o->frame, .bad = true, .expects = true, .open = open_baseline, .begin = begin,
-		.happened = happened, .message = message, .event = event, .finish = finish};
+	struct watch w = {.name = check_name, .state = &r, .frame = &o->frame, .select = o->select, .bad = true,
+		.expects = true, .open = open_baseline, .begin = begin, .happened = happened, .message = message, .event = event, .finish = finish};
 	int status;
 
+	/* A stream, and a file that grows, have findings as they come. */
+	r.check.grouped = o->format == CHECK_TEXT && o->frame.files && !o->frame.follow && !o->frame.output &&
+		(o->color == COLOR_ALWAYS || isatty(STDOUT_FILENO));
+	r.check.color = cli_wants_color(o->color, STDOUT_FILENO);
 	r.check.watch = &w;
 	status = watch_run(&w);
 	check_close(&r.check);

@@ -3,11 +3,76 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/acp-check/schema_tables.h"
-#include "cmd/acp-check/schema_tables.inc"
 #include "lib/acp/acp.h"
 #include "lib/base/text.h"
 #include "lib/match/digest.h"
+
+/* --- the types of the tables that scripts/schema-tables makes --- */
+
+/* Types of values, as bits; a number is an integer or a fraction. */
+enum {
+	SCHEMA_NULL = 1,
+	SCHEMA_BOOLEAN = 2,
+	SCHEMA_INTEGER = 4,
+	SCHEMA_FRACTION = 8,
+	SCHEMA_STRING = 16,
+	SCHEMA_ARRAY = 32,
+	SCHEMA_OBJECT = 64,
+};
+
+/* Flags of members. The three in the middle: what SDKs do with a wrong value. */
+enum {
+	SCHEMA_REQUIRED = 1,
+	SCHEMA_ON_ERROR = 2,   /* they use the default */
+	SCHEMA_ON_NULL = 4,    /* they use the default for null */
+	SCHEMA_SKIP_ITEMS = 8, /* items that are wrong are left out */
+	SCHEMA_PATH = 16,      /* an absolute path, or a list of them */
+};
+
+enum {
+	SCHEMA_ANY = 0xffff,     /* schema_node.extra: other members may have any value */
+	SCHEMA_OPEN = 0xfffe,    /* schema_branch.value: for all values of the tag that no other branch has */
+	SCHEMA_ALSO = 0xffff,    /* the branch has no tag */
+};
+
+struct schema_range {
+	int64_t low;
+	uint64_t high;
+};
+
+struct schema_member {
+	unsigned short name, node;
+	unsigned char flags;
+};
+
+/* value: the name that the tag has; then the tag is no member of the node. */
+struct schema_branch {
+	unsigned short value, node;
+};
+
+/*
+ * The numbers are indexes in the tables; 0: none (extra: members that are not listed are unknown); of a node: any value. A node with
+ * branches is a union; types: other types it may have.
+ */
+struct schema_node {
+	unsigned char types, nmembers, nvalues, nbranches, min_length, min_items, range;
+	bool open, one, meta;       /* values: others are extensions; branches: exactly one holds; members: schema_meta is one of them */
+	unsigned short members, values, items, extra, branches, tag;
+};
+
+/* Rows of nodes, and of methods: where the request and its response, and a notification go, and their nodes. */
+#define OBJECT(t, at, n) {.types = (t), .meta = true, .members = (at), .nmembers = (n)}
+#define LIST(t, of) {.types = (t), .items = (of)}
+#define STRING(t, at, n, others) {.types = (t), .values = (at), .nvalues = (n), .open = (others)}
+#define UNION(t, name, at, n) {.types = (t), .tag = (name), .branches = (at), .nbranches = (n)}
+#define BOTH(name, sets, to, request, response, side, notification) \
+	{(name), (sets), {{(to), (request)}, {(side), (notification)}, {(to), (response)}}}
+#define REQUEST(name, sets, to, request, response) BOTH(name, sets, to, request, response, SCHEMA_NONE, 0)
+#define NOTIFICATION(name, sets, side, notification) BOTH(name, sets, SCHEMA_NONE, 0, 0, side, notification)
+
+#include "cmd/acp-check/schema_tables.inc"
+
+/* --- how they are read --- */
 
 enum {
 	SHORT = 48, /* so many values of a list are named at most */
@@ -29,12 +94,7 @@ struct location {
 	const struct tag *tag; /* members that need no check; or NULL */
 };
 
-struct walk {
-	struct schema_findings *to;
-	unsigned tolerated; /* in so many values whose errors are tolerated */
-};
-
-static void check_value(struct walk *, unsigned node, unsigned flags, struct json_iter *, const struct location *);
+static void check_value(struct schema_findings *, unsigned node, unsigned flags, struct json_iter *, const struct location *);
 
 const struct schema *
 schema_of(unsigned version, bool unstable)
@@ -138,13 +198,12 @@ put_path(struct buf *to, const struct location *p)
 
 /* Begins a finding; what was expected is then appended to the text. NULL: there is no room for it. */
 static struct buf *
-find(struct walk *w, enum rule_id rule, const struct location *location, struct slice found)
+find(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found)
 {
-	struct schema_findings *f = w->to;
 	struct schema_finding *at = &f->at[f->n];
 
 	f->errors += rule == RULE_SCHEMA || rule == RULE_UNKNOWN_UPDATE;
-	if (rule == RULE_SCHEMA && w->tolerated)
+	if (rule == RULE_SCHEMA && f->tolerated)
 		rule = RULE_SCHEMA_TOLERATED;
 	/* What is less is cut off first, so that what is worse still has room after it. */
 	if (f->n + ROOM * (size_t)rules[rule].level >= SCHEMA_FINDINGS)
@@ -157,28 +216,28 @@ find(struct walk *w, enum rule_id rule, const struct location *location, struct 
 }
 
 static void
-expect(struct walk *w, enum rule_id rule, const struct location *location, struct slice found, const char *expected)
+expect(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found, const char *expected)
 {
-	struct buf *text = find(w, rule, location, found);
+	struct buf *text = find(f, rule, location, found);
 
 	if (text)
-		w->to->failed |= buf_add(text, expected, strlen(expected) + 1) < 0;
+		f->failed |= buf_add(text, expected, strlen(expected) + 1) < 0;
 }
 
 static void
-expect_number(struct walk *w, const struct location *location, struct slice found, const char *format, unsigned long long n)
+expect_number(struct schema_findings *f, const struct location *location, struct slice found, const char *format, unsigned long long n)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), format, n);
-	expect(w, RULE_SCHEMA, location, found, text);
+	expect(f, RULE_SCHEMA, location, found, text);
 }
 
 static void
-expect_types(struct walk *w, const struct location *location, unsigned types, struct slice found)
+expect_types(struct schema_findings *f, const struct location *location, unsigned types, struct slice found)
 {
 	static const char *const names[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
-	struct buf *text = find(w, RULE_SCHEMA, location, found);
+	struct buf *text = find(f, RULE_SCHEMA, location, found);
 	const char *before = "";
 
 	if (!text)
@@ -188,35 +247,35 @@ expect_types(struct walk *w, const struct location *location, unsigned types, st
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!(types & 1U << i))
 			continue;
-		w->to->failed |= buf_printf(text, "%s%s", before, names[i]) < 0;
+		f->failed |= buf_printf(text, "%s%s", before, names[i]) < 0;
 		before = " or ";
 	}
-	w->to->failed |= buf_add(text, "", 1) < 0;
+	f->failed |= buf_add(text, "", 1) < 0;
 }
 
 static void
-add_name(struct walk *w, struct buf *text, size_t i, unsigned name)
+add_name(struct schema_findings *f, struct buf *text, size_t i, unsigned name)
 {
 	if (i < SHORT)
-		w->to->failed |= buf_printf(text, "%s%s", i ? ", " : "one of ", schema_names[name].p) < 0;
+		f->failed |= buf_printf(text, "%s%s", i ? ", " : "one of ", schema_names[name].p) < 0;
 	else if (i == SHORT)
-		w->to->failed |= buf_add_string(text, ", ...") < 0;
+		f->failed |= buf_add_string(text, ", ...") < 0;
 }
 
 /* --- the same key twice --- */
 
 /* A hash of a key, unescaped. */
 static uint64_t
-hash_key(struct walk *w, struct slice key)
+hash_key(struct schema_findings *f, struct slice key)
 {
 	struct slice text = slice(key.p + 1, key.n - 2);
-	size_t before = w->to->text.n;
+	size_t before = f->text.n;
 
 	if (memchr(text.p, '\\', text.n)) {
-		w->to->failed |= json_unescape(key, &w->to->text) < 0;
-		text = slice(w->to->text.p + before, w->to->text.n - before);
+		f->failed |= json_unescape(key, &f->text) < 0;
+		text = slice(f->text.p + before, f->text.n - before);
 	}
-	w->to->text.n = before;
+	f->text.n = before;
 	return digest_bytes(text);
 }
 
@@ -230,21 +289,21 @@ by_hash(const void *a, const void *b)
 
 /* The keys of the object that ends; first is where their hashes begin. */
 static void
-check_keys(struct walk *w, size_t first, const struct location *location, struct slice object)
+check_keys(struct schema_findings *f, size_t first, const struct location *location, struct slice object)
 {
 	enum { FEW = 24 };
-	size_t n = (w->to->keys.n - first) / sizeof(uint64_t), i, j;
-	uint64_t *keys = n ? (void *)(w->to->keys.p + first) : NULL;
+	size_t n = (f->keys.n - first) / sizeof(uint64_t), i, j;
+	uint64_t *keys = n ? (void *)(f->keys.p + first) : NULL;
 	bool twice = false;
 
-	w->to->keys.n = first;
+	f->keys.n = first;
 	if (n > FEW)
 		qsort(keys, n, sizeof(*keys), by_hash);
 	for (i = 1; i < n && !twice; i++)
 		for (j = n > FEW ? i - 1 : 0; j < i; j++)
 			twice |= keys[i] == keys[j];
 	if (twice)
-		expect(w, RULE_DUPLICATE_KEY, location, object, "each member once");
+		expect(f, RULE_DUPLICATE_KEY, location, object, "each member once");
 }
 
 /* --- values --- */
@@ -312,7 +371,7 @@ in_range(struct slice number, unsigned type, const struct schema_range *r)
 }
 
 static void
-check_number(struct walk *w, const struct schema_node *n, unsigned type, struct json_iter *it, const struct location *location)
+check_number(struct schema_findings *f, const struct schema_node *n, unsigned type, struct json_iter *it, const struct location *location)
 {
 	const struct schema_range *r = &schema_ranges[n->range];
 	struct slice number = json_value(it);
@@ -321,7 +380,7 @@ check_number(struct walk *w, const struct schema_node *n, unsigned type, struct 
 	if (!n->range || in_range(number, type, r))
 		return;
 	snprintf(text, sizeof(text), "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
-	expect(w, RULE_SCHEMA, location, number, text);
+	expect(f, RULE_SCHEMA, location, number, text);
 }
 
 static size_t
@@ -347,7 +406,7 @@ is_absolute(struct slice string)
 }
 
 static void
-check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
+check_string(struct schema_findings *f, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	struct slice string = json_value(it);
 	const unsigned short *value = schema_values + n->values;
@@ -355,22 +414,22 @@ check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct
 	size_t i;
 
 	if (n->min_length && length(string) < n->min_length)
-		expect_number(w, location, string, "at least %llu characters", n->min_length);
+		expect_number(f, location, string, "at least %llu characters", n->min_length);
 	if (flags & SCHEMA_PATH && !is_absolute(string))
-		expect(w, RULE_RELATIVE_PATH, location, string, "an absolute path");
+		expect(f, RULE_RELATIVE_PATH, location, string, "an absolute path");
 	for (i = 0; i < n->nvalues && !is_name(string, value[i]); i++)
 		;
 	if (i < n->nvalues || n->nvalues == 0 || (n->open && is_extension(string)))
 		return;
-	text = find(w, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string);
+	text = find(f, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string);
 	for (i = 0; text && i < n->nvalues; i++)
-		add_name(w, text, i, value[i]);
+		add_name(f, text, i, value[i]);
 	if (text)
-		w->to->failed |= buf_add(text, "", 1) < 0;
+		f->failed |= buf_add(text, "", 1) < 0;
 }
 
 static void
-check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
+check_array(struct schema_findings *f, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	struct location item = {.up = location};
 	struct slice whole = slice_between(it->at, it->in.p + it->in.n), key;
@@ -378,28 +437,28 @@ check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 	unsigned skips = (flags & SCHEMA_SKIP_ITEMS) != 0;
 
 	json_enter(it, &in);
-	w->tolerated += skips;
+	f->tolerated += skips;
 	for (; json_step(&in, &key); item.index++)
-		check_value(w, n->items, flags & SCHEMA_PATH, &in, &item);
-	w->tolerated -= skips;
+		check_value(f, n->items, flags & SCHEMA_PATH, &in, &item);
+	f->tolerated -= skips;
 	json_leave(it, &in);
 	if (item.index < n->min_items)
-		expect_number(w, location, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
+		expect_number(f, location, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
 }
 
 static void
-check_member(struct walk *w, const struct schema_member *m, struct json_iter *it, const struct location *location)
+check_member(struct schema_findings *f, const struct schema_member *m, struct json_iter *it, const struct location *location)
 {
 	bool tolerant = m->flags & SCHEMA_ON_ERROR || (m->flags & SCHEMA_ON_NULL && *it->at == 'n');
 
-	w->tolerated += tolerant;
-	check_value(w, m->node, m->flags, it, location);
-	w->tolerated -= tolerant;
+	f->tolerated += tolerant;
+	check_value(f, m->node, m->flags, it, location);
+	f->tolerated -= tolerant;
 }
 
 /* A member that the node does not list. */
 static void
-check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *member)
+check_unlisted(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *member)
 {
 	const struct tag *tag = member->up->tag;
 
@@ -408,21 +467,21 @@ check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it
 	if (tag) {
 		json_value(it);
 	} else if (n->meta && is_name(member->key, schema_meta.name)) {
-		check_member(w, &schema_meta, it, member);
+		check_member(f, &schema_meta, it, member);
 	} else {
 		if (n->extra == 0 && !is_extension(member->key))
-			expect(w, RULE_UNKNOWN_FIELD, member, value_at(it), "a member that the schema has, or one that begins with _");
-		check_value(w, n->extra == SCHEMA_ANY ? 0 : n->extra, 0, it, member);
+			expect(f, RULE_UNKNOWN_FIELD, member, value_at(it), "a member that the schema has, or one that begins with _");
+		check_value(f, n->extra == SCHEMA_ANY ? 0 : n->extra, 0, it, member);
 	}
 }
 
 static void
-check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *location)
+check_object(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location)
 {
 	const struct schema_member *members = schema_members + n->members;
 	struct location member = {.up = location};
 	const char *begin = it->at;
-	size_t first = w->to->keys.n, i;
+	size_t first = f->keys.n, i;
 	struct json_iter in;
 	struct slice name;
 	uint64_t there = 0, hash;
@@ -430,26 +489,26 @@ check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, 
 
 	json_enter(it, &in);
 	while (json_step(&in, &member.key)) {
-		hash = hash_key(w, member.key);
-		w->to->failed |= buf_add(&w->to->keys, &hash, sizeof(hash)) < 0;
+		hash = hash_key(f, member.key);
+		f->failed |= buf_add(&f->keys, &hash, sizeof(hash)) < 0;
 		for (i = 0; i < n->nmembers && !is_name(member.key, members[i].name); i++)
 			;
 		if (i == n->nmembers) {
-			check_unlisted(w, n, &in, &member);
+			check_unlisted(f, n, &in, &member);
 			continue;
 		}
 		there |= 1ULL << i;
-		check_member(w, &members[i], &in, &member);
+		check_member(f, &members[i], &in, &member);
 	}
 	json_leave(it, &in);
-	check_keys(w, first, location, slice_between(begin, it->at));
+	check_keys(f, first, location, slice_between(begin, it->at));
 	for (i = 0; i < n->nmembers; i++) {
 		if (!(members[i].flags & SCHEMA_REQUIRED) || there & 1ULL << i)
 			continue;
 		name = schema_names[members[i].name];
 		snprintf(quoted, sizeof(quoted), "\"%s\"", name.p);
 		member.key = slice_of(quoted);
-		expect(w, RULE_SCHEMA, &member, slice(NULL, 0), "a value");
+		expect(f, RULE_SCHEMA, &member, slice(NULL, 0), "a value");
 	}
 }
 
@@ -477,13 +536,12 @@ struct attempt {
 };
 
 static void
-try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, const struct json_iter *it, const struct location *location)
+try_branch(struct schema_findings *f, struct attempt *a, unsigned node, unsigned flags, const struct json_iter *it, const struct location *location)
 {
-	struct schema_findings *f = w->to;
 	size_t begin = a->first + a->n, errors = f->errors;
 
 	a->end = *it;
-	check_value(w, node, flags, &a->end, location);
+	check_value(f, node, flags, &a->end, location);
 	errors = f->errors - errors;
 	f->errors -= errors;
 	a->held += errors == 0;
@@ -497,7 +555,7 @@ try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, con
 
 /* No branch has this tag. */
 static void
-expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *location, struct slice tag)
+expect_tag(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location, struct slice tag)
 {
 	const struct schema_branch *b = schema_branches + n->branches;
 	struct location member = {.up = location};
@@ -508,21 +566,21 @@ expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, co
 	snprintf(quoted, sizeof(quoted), "\"%s\"", schema_names[n->tag].p);
 	member.key = slice_of(quoted);
 	if (is_update && is_extension(tag)) {
-		w->to->errors++;
+		f->errors++;
 		json_value(it);
 		return;
 	}
-	text = find(w, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
+	text = find(f, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
 	for (size_t i = 0; text && i < n->nbranches; i++)
-		add_name(w, text, i, b[i].value);
+		add_name(f, text, i, b[i].value);
 	if (text)
-		w->to->failed |= buf_add(text, "", 1) < 0;
+		f->failed |= buf_add(text, "", 1) < 0;
 	json_value(it);
 }
 
 /* Is the value of a type that no branch has? Then that says more than what is wrong by one of them. */
 static bool
-expect_other_type(struct walk *w, const struct schema_node *n, const struct json_iter *it, const struct location *location)
+expect_other_type(struct schema_findings *f, const struct schema_node *n, const struct json_iter *it, const struct location *location)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches;
 	unsigned types = n->types;
@@ -531,13 +589,13 @@ expect_other_type(struct walk *w, const struct schema_node *n, const struct json
 		types |= schema_nodes[b->node].nbranches ? SCHEMA_OBJECT : schema_nodes[b->node].types;
 	if (types & type_at(it))
 		return false;
-	expect_types(w, location, types, value_at(it));
+	expect_types(f, location, types, value_at(it));
 	return true;
 }
 
 /* Of the branches that the value's tag allows, the one that holds, or is broken least, is the one that counts. */
 static void
-check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
+check_union(struct schema_findings *f, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches, *chosen = NULL;
 	const struct tag found = {.outer = location->tag, .name = n->tag};
@@ -545,7 +603,7 @@ check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 	struct slice tag = find_tag(n, it);
 	struct attempt a = {0};
 
-	if (expect_other_type(w, n, it, location)) {
+	if (expect_other_type(f, n, it, location)) {
 		json_value(it);
 		return;
 	}
@@ -556,52 +614,52 @@ check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 		if (b->value == SCHEMA_OPEN)
 			chosen = b;
 	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && !is_extension(tag))
-		expect(w, RULE_UNKNOWN_VALUE, location, tag, "a kind that the schema has, or one that begins with _");
-	a.first = w->to->n;
+		expect(f, RULE_UNKNOWN_VALUE, location, tag, "a kind that the schema has, or one that begins with _");
+	a.first = f->n;
 	tagged.tag = &found;
 	if (chosen)
-		try_branch(w, &a, chosen->node, flags, it, chosen->value == SCHEMA_OPEN ? location : &tagged);
+		try_branch(f, &a, chosen->node, flags, it, chosen->value == SCHEMA_OPEN ? location : &tagged);
 	for (b = end - n->nbranches; b < end && (n->one || !a.held); b++)
 		if (b->value == SCHEMA_ALSO)
-			try_branch(w, &a, b->node, flags, it, location);
+			try_branch(f, &a, b->node, flags, it, location);
 	if (a.tried == 0) {
-		expect_tag(w, n, it, location, tag);
+		expect_tag(f, n, it, location, tag);
 		return;
 	}
-	w->to->errors += a.errors;
+	f->errors += a.errors;
 	if (n->one && a.held > 1)
-		expect(w, RULE_SCHEMA, location, value_at(it), "exactly one of several forms");
+		expect(f, RULE_SCHEMA, location, value_at(it), "exactly one of several forms");
 	*it = a.end;
 }
 
 static void
-check_value(struct walk *w, unsigned node, unsigned flags, struct json_iter *it, const struct location *location)
+check_value(struct schema_findings *f, unsigned node, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	const struct schema_node *n = &schema_nodes[node];
 	unsigned type = type_at(it);
 
 	if (n->nbranches && !(n->types & type)) {
-		check_union(w, n, flags, it, location);
+		check_union(f, n, flags, it, location);
 		return;
 	}
 	if (!(n->types & type)) {
-		expect_types(w, location, n->types, value_at(it));
+		expect_types(f, location, n->types, value_at(it));
 		json_value(it);
 		return;
 	}
 	switch (type) {
 	case SCHEMA_OBJECT:
-		check_object(w, n, it, location);
+		check_object(f, n, it, location);
 		break;
 	case SCHEMA_ARRAY:
-		check_array(w, n, flags, it, location);
+		check_array(f, n, flags, it, location);
 		break;
 	case SCHEMA_STRING:
-		check_string(w, n, flags, it, location);
+		check_string(f, n, flags, it, location);
 		break;
 	case SCHEMA_INTEGER:
 	case SCHEMA_FRACTION:
-		check_number(w, n, type, it, location);
+		check_number(f, n, type, it, location);
 		break;
 	default:
 		json_value(it);
@@ -611,12 +669,11 @@ check_value(struct walk *w, unsigned node, unsigned flags, struct json_iter *it,
 void
 schema_check(struct schema_findings *f, unsigned node, struct slice text, const char *root)
 {
-	struct walk w = {.to = f};
 	struct json_iter it = {.in = text, .at = text.p};
 	struct location location = {.root = root};
 
-	f->n = f->errors = f->text.n = 0;
-	check_value(&w, node, 0, &it, &location);
+	f->n = f->errors = f->tolerated = f->text.n = 0;
+	check_value(f, node, 0, &it, &location);
 }
 
 void

@@ -34,7 +34,8 @@ const struct schema_method *schema_method(const struct schema *, struct slice na
 /* The next method that the schema has, after one or NULL; and its name. */
 const struct schema_method *schema_next(const struct schema *, const struct schema_method *, struct slice *name);
 /* Calls a function for each name that the first member so called may have, in this part of a method. */
-void schema_names_of(const struct schema *, const char *method, enum schema_part, const char *member, void (*)(void *arg, struct slice), void *arg);
+void schema_names_of(const struct schema *, const char *method, enum schema_part, const char *member,
+	void (*)(void *arg, struct slice), void *arg);
 /* Returns the source of the tables: name and version of the package. */
 const char *schema_source(void);
 
@@ -53,6 +54,7 @@ struct schema_findings {
 	size_t errors; /* all breaches of the schema, also tolerated ones and those that found no room in `at` */
 	struct buf text;
 	struct buf keys; /* hashes (uint64_t) of the keys of the objects that are being read */
+	size_t tolerated; /* what is read now is in so many values whose errors are tolerated */
 	bool failed;     /* out of memory */
 };
 

@@ -1,5 +1,13 @@
-/* What is known of the connection, and of the message that is checked. */
+/* What is known of the connection, and of the message that is checked: for all other files. */
 #include "cmd/acp-check/check.h"
+
+void
+shapes_free(struct shapes *shapes)
+{
+	for (size_t i = 0; i < SHAPES; i++)
+		buf_free(&shapes->at[i].message);
+	*shapes = (struct shapes){0};
+}
 
 void
 check_begin(struct check *c, bool partial)
@@ -7,6 +15,7 @@ check_begin(struct check *c, bool partial)
 	for (size_t i = 0; i < sizeof(c->c.capabilities) / sizeof(*c->c.capabilities); i++)
 		buf_free(&c->c.capabilities[i]);
 	buf_free(&c->c.initialize_params);
+	buf_free(&c->c.released);
 	shapes_free(&c->shapes);
 	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
 }

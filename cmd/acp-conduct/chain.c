@@ -83,36 +83,28 @@ chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
 }
 
 int
-chain_set_words(struct component *c, const char *const *words)
+chain_insert(struct chain *ch, size_t at, const char *const *words)
 {
+	struct component *c = add(ch, at, KIND_FILTER);
 	size_t n, bytes = 0;
-	char **own, *at;
+	char **own, *to;
 
 	/* In one piece, as proc_words makes them. */
 	for (n = 0; words[n]; n++)
 		bytes += strlen(words[n]) + 1;
-	own = malloc((n + 1) * sizeof(*own) + bytes);
+	own = c ? malloc((n + 1) * sizeof(*own) + bytes) : NULL;
 	if (!own)
 		return -1;
-	at = (char *)(own + n + 1);
+	to = (char *)(own + n + 1);
 	for (n = 0; words[n]; n++) {
-		own[n] = at;
-		at = stpcpy(at, words[n]) + 1;
+		own[n] = to;
+		to = stpcpy(to, words[n]) + 1;
 	}
 	own[n] = NULL;
-	free(c->command.words);
+	c->on_crash = CRASH_BYPASS;
 	c->command.words = own;
 	c->command.argv = own;
-	c->command.text = NULL;
 	return 0;
-}
-
-struct component *
-chain_insert(struct chain *ch, size_t at, enum kind kind, const char *const *words)
-{
-	struct component *c = add(ch, at, kind);
-
-	return c && chain_set_words(c, words) == 0 ? c : NULL;
 }
 
 /* The words of a command, one after the other: of its argv, or of a shell's text up to its first operator. */

@@ -36,7 +36,7 @@ enum life {
 	LIFE_READY,
 	LIFE_AGAIN,   /* restarted, and asked to initialize by acp-conduct */
 	LIFE_CLOSED,  /* it has closed a descriptor that it should use, and dies at the end of the grace period */
-	LIFE_DYING,   /* its process has died; the rest of its group is killed, and what it wrote is read */
+	LIFE_DYING,   /* its process has died; the others of its group are killed, and what it wrote is read */
 	LIFE_ENDED,   /* its process has ended, but others of its group still run */
 	LIFE_GONE,
 	LIVES,
@@ -58,6 +58,7 @@ struct process {
 	char how[32];          /* ... and in words */
 	int signal_sent;       /* the last signal that acp-conduct sent because it did not end in time; 0: none */
 	bool asked_to_end;     /* acp-conduct sent SIGTERM as the client left, or as nobody needed it any more */
+	bool due;              /* it is to get a signal */
 	struct loop_timer timer;  /* what it is for depends on the state */
 	uint64_t interval;     /* us until the next check of its process group */
 	const char *closed;    /* the name of the descriptor that it has closed; NULL: none */
@@ -87,7 +88,6 @@ struct component {
 	enum on_crash on_crash;
 	enum { NEXT_NONE, NEXT_PROCESS, NEXT_DIALECT, NEXT_BYPASS } next; /* what follows a death (NEXT_DIALECT: a process that is asked in the other one) */
 	enum life life;
-	bool bypassed;
 	struct process process;
 	struct deaths deaths;
 	struct port *near, *far;                              /* in a read chain: on the client's and the agent's side; a proxy has one for both */
@@ -107,9 +107,8 @@ struct losses {
 
 /* How messages get from one component to the next: direct.c and read.c. */
 struct flow {
-	/* Makes the pipes of a component's next process (0, or -1 with errno), which gets these descriptors; then the process runs. */
-	int (*renew)(struct component *);
-	size_t (*fds)(const struct component *, struct proc_fd *);
+	/* Makes the pipes of a component's next process, which gets these descriptors: their number, or -1 with errno. Then the process runs. */
+	ssize_t (*renew)(struct component *, struct proc_fd *);
 	void (*started)(struct component *);
 	/* May it end by itself? Its input has ended, or nobody reads what it writes. */
 	bool (*may_end)(const struct component *);
@@ -134,26 +133,24 @@ struct flow {
 	uint64_t (*progress)(const struct chain *);
 	/* Does what is on its way up wait for the client alone? */
 	bool (*is_client_slow)(const struct chain *);
-};
-
-/* What there is only where messages are read: read.c. The table of states calls it by this table, as calls between files go one way. */
-struct reading {
-	/* Connects the neighbours of a dead proxy, and forwards what it had not read. */
-	void (*bypass)(struct component *);
-	/* Of a proxy: sets the dialect that was not tried, if that is a choice; asks its new process to initialize (0 or -1). */
-	bool (*set_other_dialect)(struct component *);
-	int (*ask_again)(struct component *);
-	/* Why requests that a component has get no response; then the chain goes on. */
-	void (*set_reason)(const struct component *, const char *what);
-	void (*clear_reason)(struct route *);
-	/* How many messages has a component not read? For people: what has passed through a proxy, a peer or the agent. */
+	/* Read chains only. Has everything been delivered? */
+	bool (*is_over)(const struct chain *);
+	/* How many messages has the agent not read? For people: what has passed through a component. */
 	size_t (*count_unread)(struct component *);
 	void (*describe)(const struct component *, struct buf *);
-	/* Has everything been delivered? */
-	bool (*is_over)(const struct route *);
+	/* Proxies only: connects the neighbours of a dead one, and forwards what it had not read; sets the dialect that was not tried, if that is a choice. */
+	void (*bypass)(struct component *);
+	bool (*set_other_dialect)(struct component *);
+	/* Asks its new process to initialize (0 or -1). */
+	int (*ask_again)(struct component *);
 };
 
-/* How the chain ends. */
+/*
+ * How the chain ends: its flow forwards the ends of inputs, one after the other. There is one deadline, which moves as long as there is
+ * progress. When there was none for the grace period, the ends are forwarded whatever is in progress; then the components that hold up
+ * a direction get SIGTERM; then all components do; then those that remain get SIGKILL.
+ */
+enum { END_KILL_AFTER = 2 * 1000000 /* us between TERM and KILL, and between the steps after the deadline */ };
 struct end {
 	struct loop_timer timer;
 	struct loop_task follow;
@@ -181,7 +178,6 @@ struct chain {
 	size_t total;                 /* with the peers */
 	bool has_agent;               /* else acp-conduct is a proxy */
 	const struct flow *flow;
-	const struct reading *reading; /* of a read chain; else NULL */
 	struct direct *direct;        /* of a direct chain; else NULL */
 	struct route *route;          /* of a read chain; else NULL */
 	struct chain_options options;
@@ -198,10 +194,11 @@ struct chain {
  */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
-/* Adds a component before the one at this index. The words (the last is NULL) are copied. Returns it, or NULL out of memory. */
-struct component *chain_insert(struct chain *, size_t at, enum kind, const char *const *words);
-/* Replaces the command of a component by these words (the last is NULL), which are copied. Returns 0, or -1 out of memory. */
-int chain_set_words(struct component *, const char *const *words);
+/*
+ * Adds a filter of ours before the component at this index. It denies nothing, and a session must not end because of it: it is
+ * bypassed if it dies too often. The words (the last is NULL) are copied. Returns 0, or -1 out of memory.
+ */
+int chain_insert(struct chain *, size_t at, const char *const *words);
 /* Does it run this program, by its base name? */
 bool chain_runs(const struct component *, const char *program);
 /* Names all components, also those that have names. Returns 0, or -1 with errno. */
@@ -229,5 +226,26 @@ life_is_over(const struct component *c)
 }
 /* Does it take part in that direction? */
 bool component_handles(const struct component *, enum acp_direction);
+
+/* --- end.c --- */
+
+/* The end begins: the grace period starts. */
+void end_begin(struct chain *);
+/* Starts it again, because the end has made progress. */
+void end_renew(struct chain *);
+/* Continues the end, and decides what is read, once the callers have returned. */
+void end_follow(void *chain);
+/* For how long there was no progress, us. */
+uint64_t end_idle(struct chain *);
+/* How long the chain may make no progress, us. Checks that after a part of this time. */
+uint64_t end_period(const struct chain *);
+void end_wait(struct chain *);
+
+/* --- engine.c --- */
+
+/* Starts the components, connects them until the chain has ended, and returns the exit status. */
+int engine_run(struct chain *);
+/* Handles SIGINT, SIGTERM or SIGHUP; arg: the chain. */
+void engine_signal(void *chain, int signal);
 
 #endif

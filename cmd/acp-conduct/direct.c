@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "end.h"
 #include "lib/acp/msg.h"
 #include "lib/run/io.h"
 #include "lib/run/system.h"
@@ -192,22 +191,16 @@ open_null(int *fd, int flags)
 }
 
 /* The pipes stay; what has ended in a direction is at its end for the next process, too. */
-static int
-renew(struct component *c)
+static ssize_t
+renew(struct component *c, struct proc_fd *to)
 {
+	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
+	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
+	ssize_t n = 0;
+
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if ((c->in[dir] && open_null(&c->in[dir]->rd, O_RDONLY) < 0) || (c->out[dir] && open_null(&c->out[dir]->wr, O_WRONLY) < 0))
 			return -1;
-	return 0;
-}
-
-static size_t
-fds(const struct component *c, struct proc_fd *to)
-{
-	size_t n = 0;
-	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
-	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
-
 	to[n++] = (struct proc_fd){in->rd, STDIN_FILENO};
 	to[n++] = (struct proc_fd){out->wr, STDOUT_FILENO};
 	if (c->kind == KIND_FILTER) {
@@ -245,7 +238,7 @@ may_end(const struct component *c)
 
 /* --- a dead process, and its half lines --- */
 
-/* The members of a message. What else begins with { is the rest of one. */
+/* The members of a message. What else begins with { is the end of one. */
 static bool
 begins_message(struct slice text)
 {
@@ -263,7 +256,7 @@ begins_message(struct slice text)
 }
 
 /*
- * Is what the pipe begins with a whole line, and not the rest of one? The end of an object is no JSON: cut between two strings it
+ * Is what the pipe begins with a whole line, and not the end of one? The end of an object is no JSON: cut between two strings it
  * lacks a bracket, cut within one it has an odd number of quotes. Of a line that is still being written the beginning decides.
  */
 static bool
@@ -314,7 +307,7 @@ died(struct component *c)
 		}
 }
 
-/* Does a pipe begin with the rest of a line, so that the next process must not get it? */
+/* Does a pipe begin with the end of a line, so that the next process must not get it? */
 static bool
 is_half(struct link *l)
 {
@@ -377,21 +370,21 @@ end_half_line(struct link *l)
 {
 	static const char nothing[] = "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":\"acp-conduct\"}}\n";
 	SCOPED struct buf bytes = {0};
-	bool known;
+	bool is_seen;
 	ssize_t r;
 
 	if (l->wr < 0 || type_of(l->wr) == S_IFREG)
 		return;
-	known = peek(l, &bytes) == 0 && bytes.n > 0;
-	if (known && bytes.p[bytes.n - 1] == '\n')
+	is_seen = peek(l, &bytes) == 0 && bytes.n > 0;
+	if (is_seen && bytes.p[bytes.n - 1] == '\n')
 		return;
 	/* poll promises room for PIPE_BUF bytes; a pipe that is full gets some. */
 	if (!poll_shows(l->wr, POLLOUT, POLLOUT) && (system_grow_pipe(l->wr) < 0 || !poll_shows(l->wr, POLLOUT, POLLOUT)))
 		return;
-	if (known)
+	if (is_seen)
 		report_line(&l->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline",
 			l->writer->name, direction_names[l->dir]);
-	r = known ? write(l->wr, "\n", 1) : write(l->wr, nothing, sizeof(nothing) - 1);
+	r = is_seen ? write(l->wr, "\n", 1) : write(l->wr, nothing, sizeof(nothing) - 1);
 	if (r < 0)
 		report_line(&l->chain->report, "%s: %s: %s", l->writer->name, direction_names[l->dir], strerror(errno));
 }
@@ -424,7 +417,7 @@ ended(struct component *c, bool over)
 	}
 }
 
-/* Of a filter on the client's own descriptor that is not known: it may. */
+/* A filter on the client's own descriptor may: nothing shows it. */
 static bool
 holds_pipes(const struct component *c)
 {
@@ -461,9 +454,9 @@ client_left(struct chain *ch)
 {
 	struct link *l = ch->direct->client[ACP_DOWN];
 
-	if (endpoint_can_read(&ch->direct->relay.in)) {
-		endpoint_drain(&ch->direct->relay.in);
-		endpoint_pause(&ch->direct->relay.in, false);
+	if (endpoint_can_read(&ch->direct->relay)) {
+		endpoint_drain(&ch->direct->relay);
+		endpoint_pause(&ch->direct->relay, false);
 	} else if (life_runs(l->reader)) {
 		life_dismiss(l->reader);
 		end_link(l);
@@ -507,7 +500,7 @@ progress(const struct chain *ch)
 {
 	const struct direct *d = ch->direct;
 	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	uint64_t h = (at < 0 ? 0 : (uint64_t)at) + d->relay.out.out.written;
+	uint64_t h = (at < 0 ? 0 : (uint64_t)at) + d->relay.out.written;
 
 	for (size_t i = 0; i < d->n; i++)
 		h = h * 1000003 + (uint64_t)unread(&d->links[i]);
@@ -530,7 +523,7 @@ is_client_slow(const struct chain *ch)
 }
 
 const struct flow direct_flow = {
-	.renew = renew, .fds = fds, .started = started, .may_end = may_end, .died = died, .is_settled = is_settled, .recover = recover,
+	.renew = renew, .started = started, .may_end = may_end, .died = died, .is_settled = is_settled, .recover = recover,
 	.ended = ended, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = client_left, .failed = failed,
 	.proceed = proceed, .progress = progress, .is_client_slow = is_client_slow,
 };

@@ -14,22 +14,17 @@ struct link {
 	struct component *writer, *reader; /* NULL: the client */
 	int rd, wr;                        /* our copies of its ends; -1: none */
 	bool ended;                        /* its writer has gone */
-	bool half;                         /* the rest of a line that a dead reader had partly read is being discarded ... */
-	uint64_t dropped;                  /* ... so many bytes so far */
+	bool half;                         /* what a dead reader has left of a line is being discarded */
+	uint64_t dropped;                  /* bytes of that */
 	uint64_t empty_since;              /* us, when it was empty as its reader had died; 0: it was not */
 	struct loop_fd watch;
-};
-
-/* Where a component must not hold the client's descriptor: acp-conduct copies from it to a pipe. */
-struct relay {
-	struct endpoint in, out;
 };
 
 struct direct {
 	struct link *links;
 	size_t n;
 	struct link *client[ACP_DIRECTIONS];
-	struct relay relay;
+	struct endpoint relay; /* where a component must not hold the client's descriptor: acp-conduct copies from it to a pipe */
 };
 
 /* --- direct.c --- */

@@ -1,4 +1,4 @@
-#include "end.h"
+#include "chain.h"
 
 enum {
 	SHORTEST_STEP = 20 * 1000, /* us between two checks for progress */
@@ -20,6 +20,18 @@ end_wait(struct chain *ch)
 	if (step < SHORTEST_STEP)
 		step = ch->options.grace ? SHORTEST_STEP : 0;
 	loop_add_timer(ch->loop, &ch->end.timer, step < LONGEST_STEP ? step : LONGEST_STEP);
+}
+
+uint64_t
+end_idle(struct chain *ch)
+{
+	struct end *e = &ch->end;
+	uint64_t progress = ch->flow->progress(ch), now = loop_clock();
+
+	if (progress != e->progress)
+		e->progress_at = now;
+	e->progress = progress;
+	return now - e->progress_at;
 }
 
 void
@@ -44,7 +56,9 @@ end_begin(struct chain *ch)
 }
 
 void
-end_follow(struct chain *ch)
+end_follow(void *arg)
 {
+	struct chain *ch = arg;
+
 	loop_add_task(ch->loop, &ch->end.follow);
 }

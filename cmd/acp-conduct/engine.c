@@ -1,10 +1,9 @@
-#include "engine.h"
+#include "chain.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "end.h"
 #include "lib/base/cli.h"
 #include "life.h"
 
@@ -26,31 +25,29 @@ follow(void *arg)
 	struct chain *ch = arg;
 
 	ch->flow->proceed(ch, false);
-	if (all_gone(ch) && (!ch->reading || ch->reading->is_over(ch->route)))
+	if (all_gone(ch) && (!ch->route || ch->flow->is_over(ch)))
 		loop_stop(ch->loop);
 }
 
 /* --- signals --- */
 
-/* Signals the components in these states; `due`: only those that hold up a direction. Returns how many. (One that ends makes the next due.) */
+/* Signals the components in these states; holding: only those that hold up a direction. Returns how many. */
 static size_t
-signal_all(struct chain *ch, bool running, bool due)
+signal_all(struct chain *ch, bool running, bool holding)
 {
-	struct component *chosen[64], *c;
-	size_t n = 0, signalled = 0;
+	struct component *c, *end = ch->components + ch->total;
+	size_t n = 0;
 
-	for (size_t i = 0; i < ch->total; i++) {
-		c = &ch->components[i];
-		if ((running ? life_runs(c) : c->life == LIFE_ENDED && c->process.signal_sent != SIGKILL) && (!due || ch->flow->holds_up(c)))
-			chosen[n++] = c;
-		if (n < sizeof(chosen) / sizeof(*chosen) && i + 1 < ch->total)
-			continue;
-		for (size_t k = 0; k < n; k++)
-			life_signal(chosen[k]);
-		signalled += n;
-		n = 0;
+	/* All are chosen before the first is signalled: the end of one lets the next seem to hold up something. */
+	for (c = ch->components; c < end; c++)
+		c->process.due = (running ? life_runs(c) : c->life == LIFE_ENDED && c->process.signal_sent != SIGKILL) &&
+			(!holding || ch->flow->holds_up(c));
+	for (c = ch->components; c < end; c++) {
+		if (c->process.due)
+			life_signal(c);
+		n += c->process.due;
 	}
-	return signalled;
+	return n;
 }
 
 /* First process groups that have outlived their component, for others may wait for them; then components that hold up a direction; then all. */
@@ -82,22 +79,18 @@ expired(void *arg)
 {
 	struct chain *ch = arg;
 	struct end *e = &ch->end;
-	uint64_t now = loop_clock(), progress = e->forced ? e->progress : ch->flow->progress(ch);
 
-	if (progress != e->progress)
-		e->progress_at = now;
-	e->progress = progress;
 	/* A client that does not read cannot hold a chain that was forced to end. */
 	if (e->forced && all_gone(ch)) {
 		loop_stop(ch->loop);
-	} else if (!e->forced && now - e->progress_at < end_period(ch)) {
+	} else if (!e->forced && end_idle(ch) < end_period(ch)) {
 		end_wait(ch);
 	} else if (!e->forced && ch->flow->is_client_slow(ch)) {
-		e->progress_at = now;
+		e->progress_at = loop_clock();
 		signal_all(ch, false, false);
 		loop_add_timer(ch->loop, &e->timer, CLIENT_STEP);
 	} else {
-		e->progress_at = now;
+		e->progress_at = loop_clock();
 		e->steps++;
 		if (!e->forced && ch->flow->proceed(ch, true)) {
 			end_wait(ch);
@@ -175,10 +168,6 @@ engine_run(struct chain *ch)
 
 	ch->end.timer = (struct loop_timer){.expired = expired, .arg = ch};
 	ch->end.follow = (struct loop_task){.run = follow, .arg = ch};
-	for (size_t i = 0; i < ch->total; i++) {
-		ch->components[i].process.timer = (struct loop_timer){.expired = life_expired, .arg = &ch->components[i]};
-		ch->components[i].process.child = (struct loop_child){.ended = life_ended, .arg = &ch->components[i]};
-	}
 	watch_guardian(ch);
 	/* Where messages are read, the components start with the first initialize. */
 	if (!ch->route)

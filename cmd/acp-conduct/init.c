@@ -139,9 +139,10 @@ start(struct port *to)
 		/* Without memory for a timer there is no limit. */
 		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
 	}
-	if (!to->peer || c->life != LIFE_NONE)
+	if (!port_peer(to) || c->life != LIFE_NONE)
 		return true;
-	if (ch->end.forced || walk_has_begun(r)) {
+	/* Has the end come to the agent? */
+	if (ch->end.forced || ch->end.broken || r->walk.down >= ch->n || r->walk.up < (ssize_t)ch->n) {
 		send_set_reason(c, "the chain is ending");
 		return false;
 	}
@@ -168,8 +169,8 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	struct splices bare = {.n = 0};
 	bool first;
 
-	/* A proxy that was restarted does not know that it has initialized its peers. */
-	if (!why && to->component && to->component->life == LIFE_ASKED && !to->peer)
+	/* A proxy that was restarted initializes its peers again. */
+	if (!why && to->component && to->component->life == LIFE_ASKED && !port_peer(to))
 		why = "a second initialize before the response to the first one";
 	if (why) {
 		send_refusal(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
@@ -209,7 +210,8 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 bool
 init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 {
-	struct port_init *of = pl->to->peer ? &pl->to->init : &p->init;
+	bool to_peer = port_peer(pl->to);
+	struct port_init *of = to_peer ? &pl->to->init : &p->init;
 	struct buf text = {0};
 
 	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
@@ -226,7 +228,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	if (p->component->life == LIFE_ASKED)
 		port_go_live(p);
 	/* Those of a new process have had theirs: it gets the response that its predecessor got. */
-	if (of->greeted || of->response.n == 0 || (pl->to->peer && !life_runs(pl->to->component))) {
+	if (of->greeted || of->response.n == 0 || (to_peer && !life_runs(pl->to->component))) {
 		of->greeted = true;
 		return false;
 	}
@@ -271,16 +273,17 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 		return;
 	}
 	/* The next process of a proxy gets this result for its first initialize of the same successor or peer. */
-	to = c->own ? NULL : p->peer ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
+	to = c->own ? NULL : port_peer(p) ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
 	if (to)
 		to->init.response.n = 0;
 	if (to && m->result.p &&
 		(send_list_peers(to, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &to->init.response) < 0))
 		read_no_memory(r);
-	if (!component || (component->life != LIFE_ASKED && component->life != LIFE_AGAIN))
-		return;
-	life_event(component, EVENT_INITIALIZED);
-	port_go_live(p);
+	if (component && (component->life == LIFE_ASKED || component->life == LIFE_AGAIN)) {
+		life_event(component, EVENT_INITIALIZED);
+		port_go_live(p);
+	}
+	/* The first component may be a filter, which is not itself initialized. */
 	if (c->from && c->from == r->client) {
 		loop_remove_timer(r->chain->loop, &r->init);
 		all = r->chain->components;

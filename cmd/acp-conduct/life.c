@@ -1,5 +1,6 @@
 #include "life.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,13 +9,103 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "end.h"
 #include "lib/base/cli.h"
 
 enum {
 	FIRST_INTERVAL = 1000,      /* us between two checks of a group whose leader has ended: at first ... */
 	LAST_INTERVAL = 100 * 1000, /* ... and at most */
 };
+
+static void timer_expired(void *component);
+static void process_ended(void *component, int status);
+
+/* --- how it starts --- */
+
+void
+life_report_start(const struct component *c)
+{
+	SCOPED struct buf command = {0};
+
+	if (!c->chain->options.verbose || c->chain->end.forced)
+		return;
+	if (c->command.text)
+		buf_add_string(&command, c->command.text);
+	for (size_t i = 0; !c->command.text && c->command.argv[i]; i++)
+		buf_printf(&command, "%s%s", i ? " " : "", c->command.argv[i]);
+	if (buf_string(&command))
+		report_line(&c->chain->report, "%s: pid %ld, %s: %s", c->name, (long)c->process.pid, chain_kind(c->kind), command.p);
+}
+
+static int
+cannot_start(const struct component *c, enum proc_stage stage, int error)
+{
+	struct report *r = &c->chain->report;
+
+	if (stage == PROC_EXEC && error == ENOENT) {
+		report_line(r, "%s: command not found: %s", c->name, c->command.argv[0]);
+		return EXIT_NOT_FOUND;
+	}
+	report_line(r, "%s: cannot %s %s: %s", c->name, stage == PROC_EXEC ? "execute" : "start", c->command.argv[0], strerror(error));
+	return stage == PROC_EXEC ? EXIT_CANNOT_EXECUTE : EXIT_FAILED;
+}
+
+int
+life_start(struct component *c)
+{
+	struct chain *ch = c->chain;
+	struct process *p = &c->process;
+	struct proc_fd fds[PROC_FDS];
+	struct proc_spec spec = {.argv = c->command.argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
+		.again = p->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
+	enum proc_stage stage = PROC_FORK;
+	int errors[2], error = 0;
+	ssize_t n = ch->flow->renew(c, fds);
+
+	if (n < 0 || proc_pipe(errors) < 0) {
+		report_line(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
+		return EXIT_FAILED;
+	}
+	spec.nfds = (size_t)n;
+	fds[spec.nfds++] = (struct proc_fd){errors[1], STDERR_FILENO};
+	p->pid = proc_start(&spec, &stage);
+	if (p->pid < 0)
+		error = errno;
+	close(errors[1]);
+	if (p->pid > 0 && report_source_open(&p->errors, &ch->report, c->name, errors[0]) < 0)
+		error = errno;
+	if (p->pid < 0) {
+		close(errors[0]);
+		return cannot_start(c, stage, error);
+	}
+	if (!p->first)
+		p->first = p->pid;
+	p->asked_to_end = false;
+	p->closed = NULL;
+	p->interval = 0;
+	p->timer = (struct loop_timer){.expired = timer_expired, .arg = c};
+	p->child = (struct loop_child){.pid = p->pid, .ended = process_ended, .arg = c};
+	loop_add_child(ch->loop, &p->child);
+	c->life = c->kind < KIND_PROXY || !ch->route ? LIFE_READY : LIFE_STARTED;
+	ch->flow->started(c);
+	if (error == 0)
+		return 0;
+	report_line(&ch->report, "%s: %s", c->name, strerror(error));
+	return EXIT_FAILED;
+}
+
+int
+life_start_all(struct chain *ch, struct component **bad)
+{
+	int status = 0;
+
+	for (size_t i = ch->n; status == 0 && i-- > 0;) {
+		*bad = &ch->components[i];
+		status = life_start(*bad);
+	}
+	for (size_t i = 0; status == 0 && i < ch->n; i++)
+		life_report_start(&ch->components[i]);
+	return status;
+}
 
 /* --- signals --- */
 
@@ -60,10 +151,10 @@ report_totals(const struct component *c)
 	if (!c->chain->options.verbose)
 		return;
 	buf_printf(&line, "%s: %s", c->name, c->process.how);
-	if (c->chain->reading && c->kind >= KIND_PROXY)
-		c->chain->reading->describe(c, &line);
+	if (c->chain->route)
+		c->chain->flow->describe(c, &line);
 	else
-		buf_printf(&line, ", down - messages - bytes, up - messages - bytes");
+		buf_add_string(&line, ", down - messages - bytes, up - messages - bytes");
 	if (c->kind != KIND_AGENT)
 		buf_printf(&line, ", %" PRIu64 " restarts", c->deaths.restarts);
 	if (buf_string(&line))
@@ -74,12 +165,12 @@ static void
 report_end(struct component *c, enum event end)
 {
 	struct chain *ch = c->chain;
-	size_t unread = c->kind == KIND_AGENT && ch->reading && !ch->end.forced ? ch->reading->count_unread(c) : 0;
+	size_t unread = c->kind == KIND_AGENT && ch->route && !ch->end.forced ? ch->flow->count_unread(c) : 0;
 	bool speaks = false;
 
 	/* An agent that has failed mostly says why. */
 	if (end == EVENT_ENDED && c->kind == KIND_AGENT) {
-		endpoint_take(&c->process.errors.in, false);
+		endpoint_read_now(&c->process.errors.in, false);
 		speaks = c->process.errors.tail.n > 0;
 	}
 	if (end == EVENT_DIED && c->deaths.too_many)
@@ -126,7 +217,7 @@ forget_process(struct component *c)
 	if (c->process.child.added)
 		loop_reap(c->chain->loop, &c->process.child);
 	proc_guardian_remove(&c->chain->guardian, c->process.pid);
-	endpoint_take(&c->process.errors.in, true);
+	endpoint_read_now(&c->process.errors.in, true);
 }
 
 static void
@@ -209,7 +300,7 @@ decide(struct component *c, bool initialized)
 	if (c->kind == KIND_PEER) {
 		dies_too_often(c);
 	} else if (!initialized) {
-		if (ch->reading && ch->reading->set_other_dialect(c))
+		if (c->kind == KIND_PROXY && ch->flow->set_other_dialect(c))
 			c->next = NEXT_DIALECT;
 	} else if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && ch->flow->may_end(c))) {
 		return;
@@ -272,12 +363,12 @@ start_next(struct component *c)
 	struct chain *ch = c->chain;
 	struct losses n = {0};
 	/* A filter is bypassed by a process that copies: so its neighbours keep their pipes. */
-	static const char *const cat[] = {"cat", NULL};
-	static const char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
+	static char *const cat[] = {"cat", NULL};
+	static char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
 
 	ch->flow->recover(c, &n);
 	if (c->next == NEXT_BYPASS && c->kind == KIND_PROXY) {
-		ch->reading->bypass(c);
+		ch->flow->bypass(c);
 		n.past = n.unread;
 		n.unread = 0;
 		report_losses(c, "; bypassed", &n);
@@ -285,9 +376,11 @@ start_next(struct component *c)
 		ch->flow->ended(c, true);
 		return 0;
 	}
-	if (c->next == NEXT_BYPASS && chain_set_words(c, c->kind == KIND_FILTER ? both : cat) < 0)
-		return -1;
-	if (life_start(c) != 0 || (c->kind == KIND_PROXY && ch->reading->ask_again(c) < 0)) {
+	if (c->next == NEXT_BYPASS) {
+		c->command.text = NULL;
+		c->command.argv = c->kind == KIND_FILTER ? both : cat;
+	}
+	if (life_start(c) != 0 || (c->kind == KIND_PROXY && ch->flow->ask_again(c) < 0)) {
 		report_line(&ch->report, "%s: cannot be restarted", c->name);
 		return -1;
 	}
@@ -301,7 +394,6 @@ start_next(struct component *c)
 		report_line(&ch->report, "%s: ended while it was being initialized (%s); restarted with the other dialect", c->name, c->process.how);
 	else
 		report_losses(c, c->next == NEXT_BYPASS ? "; bypassed" : n.unknown ? "; restarting it" : "; restarted", &n);
-	c->bypassed = c->next == NEXT_BYPASS;
 	life_report_start(c);
 	return 0;
 }
@@ -389,7 +481,7 @@ died(struct component *c)
 	loop_remove_timer(c->chain->loop, &c->process.timer);
 	c->chain->flow->died(c);
 	proc_signal(c->process.pid, SIGKILL);
-	endpoint_take(&c->process.errors.in, false);
+	endpoint_read_now(&c->process.errors.in, false);
 	c->process.interval = 0;
 	end_renew(c->chain);
 	life_event(c, EVENT_SETTLED);
@@ -411,17 +503,14 @@ follow_death(struct component *c)
 		c->next = NEXT_NONE;
 	loop_remove_timer(ch->loop, &c->process.timer);
 	forget_process(c);
-	if (ch->reading)
-		ch->reading->set_reason(c, c->process.how);
 	if (c->kind == KIND_PEER) {
 		end_peer(c);
 	} else if (c->next == NEXT_NONE || start_next(c) < 0) {
+		c->next = NEXT_NONE;
 		if (!is_ending(ch) && !(c->kind == KIND_PROXY && ch->flow->may_end(c)))
 			ch->flow->failed(c, c->process.how, 0);
 		end_component(c, EVENT_DIED);
 	}
-	if (ch->reading)
-		ch->reading->clear_reason(ch->route);
 	end_renew(ch);
 }
 
@@ -460,8 +549,8 @@ life_closed(struct component *c, const char *descriptor)
 }
 
 /* The process of a component has ended. */
-void
-life_ended(void *arg, int status)
+static void
+process_ended(void *arg, int status)
 {
 	struct component *c = arg;
 	struct chain *ch = c->chain;
@@ -481,8 +570,8 @@ life_ended(void *arg, int status)
 	end_follow(ch);
 }
 
-void
-life_expired(void *arg)
+static void
+timer_expired(void *arg)
 {
 	life_event(arg, EVENT_EXPIRED);
 	end_follow(((struct component *)arg)->chain);

@@ -29,11 +29,6 @@ void life_closed(struct component *, const char *descriptor);
 void life_signal(struct component *);
 /* Asks a component that nobody needs to end. */
 void life_dismiss(struct component *);
-/* The timer of a component's process has expired; its process has ended. */
-void life_expired(void *component);
-void life_ended(void *component, int status);
-
-/* --- start.c --- */
 
 /* Starts a component, with new pipes. Returns 0, or the exit status after it has reported why. */
 int life_start(struct component *);

@@ -8,34 +8,30 @@
 #include "lib/base/cli.h"
 #include "lib/run/system.h"
 
-enum { RELAY_LINE = 64 * 1024 /* bytes: longer lines are copied in pieces */ };
-
 static bool
-relay_line(void *arg, enum input_got got, const struct line *line)
+relay_bytes(void *arg, enum input_got got, const struct line *bytes)
 {
-	struct endpoint *out = &((struct direct *)arg)->relay.out;
+	struct endpoint *relay = arg;
 
-	if (out->out.full)
+	(void)got;
+	if (relay->out.full)
 		return false;
-	/* Without memory a line is lost; so is much else. */
-	if (got == INPUT_PIECE)
-		endpoint_put(out, line->block, line->text);
-	else
-		endpoint_put_line(out, line->block, line->text, got == INPUT_TORN);
+	/* Without memory they are lost; so is much else. */
+	endpoint_put(relay, bytes->block, bytes->text);
 	return true;
 }
 
 static void
 relay_event(void *arg, enum endpoint_event event)
 {
-	struct relay *r = &((struct direct *)arg)->relay;
+	struct endpoint *relay = arg;
 
 	if (event == ENDPOINT_ENDED)
-		endpoint_finish(&r->out);
+		endpoint_finish(relay);
 	else if (event == ENDPOINT_CLOSED)
-		endpoint_close(&r->in);
-	else if (event == ENDPOINT_WROTE && !r->out.out.full)
-		endpoint_pause(&r->in, false);
+		endpoint_close(relay);
+	else if (event == ENDPOINT_WROTE && !relay->out.full)
+		endpoint_pause(relay, false);
 }
 
 /*
@@ -53,15 +49,14 @@ is_relayed(void)
 static int
 open_relay(struct chain *ch, int *rd)
 {
-	struct direct *d = ch->direct;
+	struct endpoint *relay = &ch->direct->relay;
 	int ends[2], in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8);
 
 	if (in < 0 || proc_pipe(ends) < 0)
 		return -1;
 	*rd = ends[0];
-	d->relay.in = (struct endpoint){.line = relay_line, .event = relay_event, .arg = d};
-	d->relay.out = (struct endpoint){.event = relay_event, .arg = d};
-	return endpoint_open(&d->relay.in, ch->loop, in, -1, RELAY_LINE) < 0 || endpoint_open(&d->relay.out, ch->loop, -1, ends[1], 0) < 0 ? -1 : 0;
+	*relay = (struct endpoint){.line = relay_bytes, .event = relay_event, .arg = relay};
+	return endpoint_open(relay, ch->loop, in, ends[1], 0);
 }
 
 /* The pipe between two neighbours, or the client's own descriptor. */
@@ -127,8 +122,7 @@ direct_free(struct direct *d)
 {
 	if (!d)
 		return;
-	endpoint_close(&d->relay.in);
-	endpoint_close(&d->relay.out);
+	endpoint_close(&d->relay);
 	free(d->links);
 	free(d);
 }

@@ -64,7 +64,7 @@ on_stderr(void *arg, const char *name, struct slice line)
 		return;
 	flush_later(l);
 	recording_put_stderr(log_buf(l->record), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
-	log_mark(l->record);
+	log_end_record(l->record);
 }
 
 /* How many hops the row of components has; those of peers follow. */
@@ -153,9 +153,9 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 	size_t row = row_hops(ch), above = hop < row ? hop : ch->components[hop - row + ch->n].owner + 1;
 	char ts[RECORDING_TIME];
 
-	if (m->what == ACP_MCP_MESSAGE && json_type(params) == JSON_OBJECT)
-		inner = json_get(params, "method");
-	if (json_type(inner) == JSON_STRING) {
+	if (m->what == ACP_MCP_MESSAGE)
+		inner = json_get_string(params, "method");
+	if (inner.p) {
 		method = inner;
 		params = json_get(params, "params");
 	}
@@ -163,7 +163,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 	buf_add_string(b, begins[m->kind]);
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
-		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
+		buf_add_string(b, inner.p ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
 	buf_add_string(b, ",\"from\":\"");
 	buf_add_string(b, l->ends[dir == ACP_DOWN ? above : hop + 1]);
 	buf_add_string(b, "\",\"to\":\"");
@@ -179,7 +179,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 		put_member(b, ",\"params\":", params.p ? params : slice_of("null"));
 	}
 	buf_add_string(b, "}\n");
-	log_mark(l->trace);
+	log_end_record(l->trace);
 }
 
 /* --- both --- */
@@ -190,7 +190,7 @@ hop_of(const struct port *above, const struct port *below)
 {
 	const struct chain *ch = above->route->chain;
 
-	return below->peer ? row_hops(ch) + chain_index(below->component) - ch->n : above->hop;
+	return port_peer(below) ? row_hops(ch) + chain_index(below->component) - ch->n : above->hop;
 }
 
 void
@@ -209,7 +209,7 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 	if (l->record && (s->n == 0 || splice_write(text, s->at, s->n, &l->text) == 0)) {
 		recording_put_message(log_buf(l->record), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT,
 			s->n ? buf_slice(&l->text) : text);
-		log_mark(l->record);
+		log_end_record(l->record);
 	}
 	if (l->trace)
 		put_event(l, plain, hop, dir, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
@@ -235,7 +235,7 @@ logs_noise(struct logs *l, const struct port *from, struct slice text)
 		return;
 	flush_later(l);
 	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop_of(hop, from), down ? ACP_CLIENT : ACP_AGENT, text);
-	log_mark(l->record);
+	log_end_record(l->record);
 }
 
 static void

@@ -22,7 +22,7 @@ void logs_message(struct logs *, const struct port *from, const struct port *to,
 void logs_made(struct logs *, const struct port *from, const struct port *to, enum acp_direction, struct slice text, struct slice session);
 /* Logs a line that is not a message. Does nothing if logs is NULL. */
 void logs_noise(struct logs *, const struct port *from, struct slice text);
-/* Writes the rest and frees it. Returns 0, or -1 if records were lost. */
+/* Writes what is queued and frees it. Returns 0, or -1 if records were lost. */
 int logs_close(struct logs *);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "direct.h"
-#include "engine.h"
 #include "lib/base/cli_line.h"
 #include "logs.h"
 #include "read.h"
@@ -83,14 +82,14 @@ add_component(struct setup *s, enum kind kind, const char *command)
 }
 
 static void
-take_component(const struct cli_taken *t)
+parse_component(const struct cli_argument *t)
 {
 	add_component(t->at, (enum kind)t->option->value, t->argument);
 }
 
 /* NAME=COMMAND, for the component before it. */
 static void
-take_peer(const struct cli_taken *t)
+parse_peer(const struct cli_argument *t)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	struct setup *s = t->at;
@@ -114,7 +113,7 @@ take_peer(const struct cli_taken *t)
 }
 
 static void
-take_restarts(const struct cli_taken *t)
+parse_restarts(const struct cli_argument *t)
 {
 	struct chain *ch = t->at;
 
@@ -124,19 +123,19 @@ take_restarts(const struct cli_taken *t)
 }
 
 static void
-refuse_list(const struct cli_taken *t)
+refuse_list(const struct cli_argument *t)
 {
 	cli_die(EXIT_USAGE, t->tool->name, "--list: to list running chains, use acp-share --list");
 }
 
 static const struct cli_option options[] = {
-	{"filter", 'f', CLI_TAKE(take_component), .value = KIND_FILTER},
-	{"down", 'd', CLI_TAKE(take_component), .value = KIND_DOWN},
-	{"up", 'u', CLI_TAKE(take_component), .value = KIND_UP},
-	{"proxy", 'p', CLI_TAKE(take_component), .value = KIND_PROXY},
-	{"peer", 0, CLI_TAKE(take_peer)},
+	{"filter", 'f', CLI_PARSE(parse_component), .value = KIND_FILTER},
+	{"down", 'd', CLI_PARSE(parse_component), .value = KIND_DOWN},
+	{"up", 'u', CLI_PARSE(parse_component), .value = KIND_UP},
+	{"proxy", 'p', CLI_PARSE(parse_component), .value = KIND_PROXY},
+	{"peer", 0, CLI_PARSE(parse_peer)},
 	{"on-crash", 0, CLI_WORD(struct setup, on_crash, "restart", "bypass", "fail")},
-	{"restarts", 0, CLI_TAKE_AT(take_restarts, struct chain, struct setup, chain)},
+	{"restarts", 0, CLI_PARSE_AT(parse_restarts, struct chain, struct setup, chain)},
 	{"init-timeout", 0, CLI_DURATION(struct setup, chain.options.init_timeout)},
 	{"dialect", 0, CLI_WORD(struct setup, route.dialect, "plain", "underscore")},
 	{"no-mcp", 0, CLI_FLAG(struct setup, no_mcp)},

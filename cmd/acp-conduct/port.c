@@ -2,11 +2,104 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <utlist.h>
 
-#include "end.h"
 #include "life.h"
 
 enum { LONG = 4096 /* bytes: a longer part of a line is not copied, but keeps its block */ };
+
+/* --- requests in flight --- */
+
+static void
+add(struct call *c)
+{
+	struct calls *to = &c->to->calls;
+	struct call **bucket;
+
+	c->id = ++to->last_id;
+	bucket = &to->buckets[c->id % CALLS_BUCKETS];
+	c->next_in_bucket = *bucket;
+	*bucket = c;
+	DL_APPEND(to->open, c);
+}
+
+static void
+unlink_call(struct call *c)
+{
+	struct call **at = &c->to->calls.buckets[c->id % CALLS_BUCKETS];
+
+	while (*at != c)
+		at = &(*at)->next_in_bucket;
+	*at = c->next_in_bucket;
+	DL_DELETE(c->to->calls.open, c);
+}
+
+struct call *
+call_new(struct port *from, struct port *to, enum acp_direction dir, const struct msg *m)
+{
+	struct slice session = msg_session(m);
+	struct call *c = malloc(sizeof(*c) + m->id.n + session.n);
+	char *p;
+
+	if (!c)
+		return NULL;
+	*c = (struct call){.to = to, .from = from, .dir = dir, .what = m->what};
+	p = c->bytes;
+	c->origin = slice_keep(&p, m->id);
+	c->session = slice_keep(&p, session);
+	add(c);
+	if (from)
+		DL_APPEND2(from->calls.sent, c, prev_sent, next_sent);
+	return c;
+}
+
+struct call *
+call_find(const struct port *to, struct slice id)
+{
+	struct call *c;
+	uint64_t n;
+
+	if (!json_u64(id, &n))
+		return NULL;
+	for (c = to->calls.buckets[n % CALLS_BUCKETS]; c && c->id != n; c = c->next_in_bucket)
+		;
+	return c;
+}
+
+/* Open requests are mostly few, and cancelling one is rare: a search will do. */
+struct call *
+call_find_origin(const struct port *from, struct slice id)
+{
+	struct call *c;
+
+	DL_FOREACH2(from->calls.sent, c, next_sent)
+		if (msg_same_id(c->origin, id))
+			break;
+	return c;
+}
+
+void
+call_new_id(struct call *c)
+{
+	unlink_call(c);
+	add(c);
+}
+
+void
+call_orphan(struct call *c)
+{
+	if (c->from)
+		DL_DELETE2(c->from->calls.sent, c, prev_sent, next_sent);
+	c->from = NULL;
+}
+
+void
+call_free(struct call *c)
+{
+	call_orphan(c);
+	unlink_call(c);
+	free(c);
+}
 
 /* --- queues --- */
 
@@ -36,13 +129,6 @@ port_queue_changed(struct port *p)
 	q->full = full;
 	q->over = over;
 	p->route->flow_changed = true;
-}
-
-void
-port_of(const struct component *c, struct port *ports[2])
-{
-	ports[0] = c->near;
-	ports[1] = c->far != c->near ? c->far : NULL;
 }
 
 static int
@@ -133,7 +219,7 @@ port_stop_writing(struct port *p)
 
 	p->queue.live = false;
 	p->queue.held = (struct buf){0};
-	while (output_take(&p->end.out, &part)) {
+	while (output_remove(&p->end.out, &part)) {
 		if (r == 0)
 			r = buf_add_slice(&p->queue.held, part.text);
 		block_drop(part.block);

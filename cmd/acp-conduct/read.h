@@ -5,7 +5,6 @@
 #ifndef READ_H
 #define READ_H
 
-#include "calls.h"
 #include "chain.h"
 #include "lib/acp/msg.h"
 #include "lib/run/endpoint.h"
@@ -17,6 +16,39 @@ enum port_kind {
 	PORT_BELOW, /* plain messages; the agent's side of a hop */
 	PORT_PROXY, /* messages in envelopes belong to the agent's side, others to the client's side */
 	PORT_OUTER, /* acp-conduct is a proxy: messages in the form of another conductor */
+};
+
+/*
+ * A request that acp-conduct has forwarded and that has no response yet, with the id that it got on its new hop, its sender and the id
+ * that this gave it. Nobody else owns a request in flight.
+ */
+struct call {
+	uint64_t id;          /* on its new hop */
+	struct port *to;
+	struct port *from;    /* NULL: its sender has died and the response goes nowhere, or it is acp-conduct's own */
+	bool own;             /* acp-conduct's own request, for a restarted component */
+	bool unread;          /* the process of `to` had not read it when it died */
+	bool cancelled;
+	enum acp_direction dir;
+	enum acp_method what;
+	struct slice origin;  /* the id that its sender gave it; this and the session are in `bytes` */
+	struct slice session; /* a JSON string; p NULL: none */
+	struct call *next_sent, *prev_sent; /* in from->calls.sent, oldest first */
+	struct call *next, *prev;           /* in to->calls.open, oldest first */
+	struct call *next_in_bucket;
+	char bytes[];
+};
+
+/*
+ * The calls of a port. Ids are consecutive, so few share a bucket. (A hash table that is made for the first call and freed with the
+ * last would be made for almost each request, because most are the only open one.)
+ */
+enum { CALLS_BUCKETS = 256 };
+struct calls {
+	struct call *open; /* to it */
+	struct call *sent; /* by it */
+	struct call *buckets[CALLS_BUCKETS];
+	uint64_t last_id;
 };
 
 /* By the direction of the messages. */
@@ -73,7 +105,6 @@ struct port {
 	size_t hop;                      /* of a proxy, the hop on its agent's side */
 	struct port *next[ACP_DIRECTIONS]; /* where messages that it has read go */
 	struct port *shortcut;           /* its filter does not take part in the direction: messages go on as if this port had read them */
-	const char *peer;                /* of a peer's port: the name in envelopes; else NULL */
 	struct port *peers, *next_peer;  /* a proxy's peers */
 	struct endpoint end;
 	struct port_queue queue;
@@ -88,13 +119,12 @@ struct walk {
 	bool left, unread;   /* the client has left; it reads nothing any more */
 	size_t down;         /* the end has gone down to this component ... */
 	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
-	uint64_t moved, moved_at; /* a digest of how far everything has come, and when it changed last, us */
 	struct loop_timer quiet;
 };
 
 /* Why requests get no response. */
 struct reason {
-	char *why;           /* in words; NULL: not known */
+	char *why;           /* in words; NULL: none was set */
 	struct buf data;     /* of the errors, as JSON */
 };
 
@@ -124,22 +154,31 @@ struct route {
 int read_open(struct chain *);
 void read_free(struct route *);
 
-/* --- recover.c: what dead processes leave --- */
+/* --- port.c: requests in flight, queues and admission --- */
 
-/* What the process had not read waits for the next one; what it had read fails. A function of struct flow. */
-void recover_unread(struct component *, struct losses *);
-/* Connects the neighbours of a dead proxy, and forwards what it had not read. */
-void recover_past(struct component *);
-/* How many messages has a component not read? */
-size_t recover_count(struct component *);
-/* Requests that an agent had not read when it closed its input, and will not read. */
-void recover_fail_unread(struct port *);
+/* Makes the call for a request of `from` (NULL: acp-conduct) to `to`, with the next id there. NULL out of memory. */
+struct call *call_new(struct port *from, struct port *to, enum acp_direction, const struct msg *);
+/* The open call to `to` that a response with this id belongs to, or NULL. */
+struct call *call_find(const struct port *to, struct slice id);
+/* The open call that has this id at its sender `from`, as a $/cancel_request names it, or NULL. */
+struct call *call_find_origin(const struct port *from, struct slice id);
+/* Gives a call the next id of its hop. */
+void call_new_id(struct call *);
+/* Its sender has died: the response goes nowhere. */
+void call_orphan(struct call *);
+/* Removes a call from all lists and frees it. */
+void call_free(struct call *);
 
-/* --- port.c: queues and admission --- */
 
+/* Of a peer's port: the name in envelopes; else NULL. */
+static inline const char *
+port_peer(const struct port *p)
+{
+	return p->component ? p->component->peer : NULL;
+}
 void port_join(struct port *above, struct port *below);
-/* A component's ports; without memory for them there is none. The second is NULL where both are one. */
-void port_of(const struct component *, struct port *ports[2]);
+/* Each port of a component. */
+#define FOR_PORTS(p, c) for (struct port *p = (c)->near; p; p = p == (c)->far ? NULL : (c)->far)
 
 /* Breaks the chain for want of memory, once the callers have returned, which may hold calls. */
 void read_no_memory(struct route *);
@@ -184,11 +223,4 @@ void walk_unread(struct route *);
 bool walk_may_end(const struct component *);
 /* Ends the chain as failed: open requests get -32603. status: the exit status if no component has set one; 0: the components' count. */
 void walk_break(struct route *, const char *why, int status);
-/* Has the end come to the agent, so that no peer is started? */
-static inline bool
-walk_has_begun(const struct route *r)
-{
-	return r->chain->end.broken || r->walk.down >= r->chain->n || r->walk.up < (ssize_t)r->chain->n;
-}
-
 #endif

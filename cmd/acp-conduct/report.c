@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/text.h"
@@ -55,9 +56,9 @@ report_close(struct report *r, uint64_t timeout_us)
 {
 	int ms = timeout_us / 1000 < INT_MAX ? (int)(timeout_us / 1000) : INT_MAX;
 
-	endpoint_write_rest(&r->out, ms, ms);
+	endpoint_flush(&r->out, ms, ms);
 	report_lost(r);
-	endpoint_write_rest(&r->out, 0, 0);
+	endpoint_flush(&r->out, 0, 0);
 	endpoint_close(&r->out);
 	buf_free(&r->line);
 }
@@ -78,31 +79,30 @@ static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct report_source *s = arg;
-	struct slice text = line->text;
+	struct slice text = line->text, named;
+	size_t n = strlen(s->name);
 
 	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
 		text.n--;
 	/* The last piece of a long line may be its newline alone. */
 	if (got == INPUT_PIECE && text.n == 0)
 		return true;
-	queue(s->report, s->name, text);
+	/* Who names itself is not named twice. */
+	if (text.n > n + 2 && memcmp(text.p, s->name, n) == 0 && memcmp(text.p + n, ": ", 2) == 0)
+		named = slice(text.p + n + 2, text.n - n - 2);
+	else
+		named = text;
+	queue(s->report, s->name, named);
 	text_keep_tail(&s->tail, text, TAIL);
 	if (s->report->on_line)
 		s->report->on_line(s->report->arg, s->name, text);
 	return true;
 }
 
-static void
-on_input(void *arg, enum endpoint_event event)
-{
-	(void)arg;
-	(void)event;
-}
-
 int
 report_source_open(struct report_source *s, struct report *r, const char *name, int fd)
 {
 	s->tail.n = 0;
-	*s = (struct report_source){.report = r, .name = name, .tail = s->tail, .in = {.line = on_line, .event = on_input, .arg = s}};
+	*s = (struct report_source){.report = r, .name = name, .tail = s->tail, .in = {.line = on_line, .arg = s}};
 	return endpoint_open(&s->in, r->loop, fd, -1, LINE_LIMIT);
 }

@@ -11,19 +11,29 @@ static const struct slice nothing = {NULL, 0};
 
 /* --- messages --- */
 
+/* Without its envelope. */
+static void
+log_message(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+{
+	struct splices s = {.n = 0};
+
+	if (!p->route->logs)
+		return;
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, nothing);
+}
+
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
 static void
 cancel(struct port *p, const struct msg *m, const struct plain *pl)
 {
 	const struct msg *in = &pl->inner;
-	struct slice id = nothing;
+	struct slice id = json_get(in->params, acp_request_id);
+	struct call *c = call_find_origin(p, id);
 	struct splices s = {.n = 0};
-	struct call *c;
 	char number[SLICE_DIGITS];
 
-	if (json_type(in->params) == JSON_OBJECT)
-		id = json_get(in->params, acp_request_id);
-	c = id.p ? call_find_origin(p, id) : NULL;
 	/* It has its response, or never existed: there is nothing to cancel. */
 	if (!c)
 		return;
@@ -42,16 +52,16 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = m->text, .splices = &s});
 }
 
-/* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
+/* Where it came from decides where it goes, and its envelope. 0; the code of the error with which it is refused. */
 static int
-find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why)
+find_receiver(struct port *p, const struct msg *m, struct plain *pl, const char **why)
 {
 	bool may_wrap = p->kind == PORT_PROXY || p->kind == PORT_OUTER, envelope = m->what == ACP_PROXY_SUCCESSOR;
 	struct slice peer = nothing;
 	struct port *to;
 	int code = 0;
 
-	*pl = (struct plain){.inner = *m, .peer = p->peer};
+	*pl = (struct plain){.inner = *m, .peer = port_peer(p)};
 	if (envelope && may_wrap) {
 		if (msg_open_envelope(m, &pl->inner, &peer, why) < 0)
 			code = ACP_ERR_PARAMS;
@@ -67,7 +77,7 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 	else if (p->kind != PORT_PROXY)
 		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
 	pl->to = p->next[pl->dir];
-	for (to = peer.p ? p->peers : NULL; to && !json_string_is(peer, to->peer); to = to->next_peer)
+	for (to = peer.p ? p->peers : NULL; to && !json_string_is(peer, to->component->peer); to = to->next_peer)
 		;
 	if (to) {
 		pl->to = to;
@@ -110,7 +120,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	const char *why = NULL;
 	struct plain pl;
 	bool initializes;
-	int code = find_way(p, m, &pl, &why);
+	int code = find_receiver(p, m, &pl, &why);
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
 		report_line(&r->chain->report, "%s: is not a proxy: it sent proxy/initialize back; ending the chain", p->name);
@@ -121,7 +131,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 		if (m->kind == MSG_REQUEST)
 			report_line(&r->chain->report, "%s: %s: refused", p->name, why);
 		pl.inner = *m;
-		send_log(p, &pl, text, m);
+		log_message(p, &pl, text, m);
 		send_refusal(p, m, &pl, code, why, nothing);
 		return;
 	}
@@ -133,7 +143,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	p->notes.out[pl.dir] += m->kind == MSG_NOTIFICATION;
 	if (init_successor(p, m, &pl))
 		return;
-	send_log(p, &pl, text, m);
+	log_message(p, &pl, text, m);
 	initializes = m->kind == MSG_REQUEST && pl.dir == ACP_DOWN &&
 		(pl.inner.what == ACP_INITIALIZE || (pl.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 	if (m->kind == MSG_REQUEST && has_ended(pl.to))
@@ -143,7 +153,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	else if (initializes)
 		init_request(p, text, m, &pl);
 	else if (pl.dir == ACP_DOWN && is_new(pl.to))
-		send_refusal(p, m, &pl, ACP_ERR_INVALID_REQUEST, pl.to->peer ? "a request to a peer before initialize" : "a request before initialize", nothing);
+		send_refusal(p, m, &pl, ACP_ERR_INVALID_REQUEST, port_peer(pl.to) ? "a request to a peer before initialize" : "a request before initialize", nothing);
 	else
 		send_message(p, block, text, m, &pl);
 }
@@ -159,7 +169,7 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 		return;
 	}
 	if (!c) {
-		if (!p->init.stale || json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &id) || id != p->init.stale)
+		if (!p->init.stale || !json_u64(m->id, &id) || id != p->init.stale)
 			send_dropped(p, "a response to no open request", m->id);
 		return;
 	}

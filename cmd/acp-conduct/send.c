@@ -7,8 +7,6 @@
 
 enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
 
-static const struct slice nothing = {NULL, 0};
-
 static enum acp_direction
 back(enum acp_direction dir)
 {
@@ -21,37 +19,6 @@ static bool
 wraps(const struct port *to, enum acp_direction dir)
 {
 	return (to->kind == PORT_PROXY && dir == ACP_UP) || (to->kind == PORT_OUTER && dir == ACP_DOWN);
-}
-
-/* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
-static int
-rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct buf *with, const struct port *to)
-{
-	size_t name, begin, end;
-
-	/* With this the rest has room. */
-	if (buf_reserve(with, 64 + inner->method.n) < 0)
-		return -1;
-	buf_add(with, "\"", 1);
-	buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, to->init.dialect));
-	buf_add(with, "\"", 1);
-	name = with->n;
-	buf_add_string(with, "{\"method\":");
-	buf_add_slice(with, inner->method);
-	if (inner->params.p)
-		buf_add_string(with, ",\"params\":");
-	begin = with->n;
-	buf_add(with, "}", 1);
-	end = with->n;
-	splice_value(s, e->method, slice(with->p, name));
-	if (!inner->params.p) {
-		splice_value(s, e->params, slice(with->p + name, end - name));
-		return 0;
-	}
-	splice_value(s, slice_between(e->params.p, inner->params.p), slice(with->p + name, begin - name));
-	splice_value(s, slice_between(inner->params.p + inner->params.n, e->params.p + e->params.n),
-		slice(with->p + begin, end - begin));
-	return 0;
 }
 
 void
@@ -87,24 +54,14 @@ send_dropped(struct port *p, const char *what, struct slice text)
 		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
 }
 
-void
-send_log(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
-{
-	struct splices s = {.n = 0};
-
-	if (!p->route->logs)
-		return;
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &s);
-	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, nothing);
-}
-
 struct call *
 send_message(struct port *from, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
 {
 	struct port *to = pl->to;
 	struct route *r = to->route;
 	struct splices s = {.n = 0};
+	SCOPED struct buf bare = {0};
+	struct msg inner;
 	struct call *c = NULL;
 	char number[SLICE_DIGITS];
 	int e = 0;
@@ -117,13 +74,20 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		}
 	}
 	r->with.n = 0;
-	if (pl->envelope && wraps(to, pl->dir))
-		e = rewrap(&s, m, &pl->inner, &r->with, to);
-	else if (pl->envelope)
+	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	else if (wraps(to, pl->dir))
+	/* From one envelope into another, where acp-conduct is itself a proxy: what belonged to the last hop is gone. */
+	if (pl->envelope && wraps(to, pl->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
+		inner = pl->inner;
+		msg_moved(text, s.at, s.n, bare.p, &inner);
+		text = buf_slice(&bare);
+		block = NULL;
+		s.n = 0;
+		m = &inner;
+	}
+	if (e == 0 && wraps(to, pl->dir))
 		e = msg_wrap(m, to->init.dialect, pl->peer, &s, &r->with);
-	else if (pl->inner.method.p != m->method.p)
+	else if (!pl->envelope && pl->inner.method.p != m->method.p)
 		splice_value(&s, m->method, pl->inner.method);
 	if (e < 0) {
 		read_no_memory(r);
@@ -225,7 +189,7 @@ send_list_peers(const struct port *proxy, struct slice result, struct splices *s
 		(!array && buf_add(with, "[", 1) < 0))
 		return -1;
 	for (const struct port *p = proxy->peers; p; p = p->next_peer)
-		if (buf_printf(with, "{\"name\":\"%s\"}%s", p->peer, p->next_peer ? "," : "") < 0)
+		if (buf_printf(with, "{\"name\":\"%s\"}%s", p->component->peer, p->next_peer ? "," : "") < 0)
 			return -1;
 	if (!array && buf_add(with, "]", 1) < 0)
 		return -1;
@@ -248,7 +212,7 @@ send_response(struct call *c, struct block *block, struct slice text, const stru
 		splice_value(&s, m->id, c->origin);
 		logs_message(to->route->logs, c->to, to, dir, text, &s, &plain, c->session);
 		with->n = 0;
-		if (c->what == ACP_INITIALIZE && !c->to->peer && send_list_peers(to, m->result, &s, with) < 0)
+		if (c->what == ACP_INITIALIZE && !port_peer(c->to) && send_list_peers(to, m->result, &s, with) < 0)
 			read_no_memory(to->route);
 		send_line(&(struct outgoing){.to = to, .dir = dir, .kind = MSG_RESPONSE, .now = is_initializing(to), .text = text, .splices = &s,
 			.block = block});

@@ -31,11 +31,9 @@ void send_line(const struct outgoing *);
  * none, or out of memory.
  */
 struct call *send_message(struct port *from, struct block *, struct slice line, const struct msg *, const struct plain *);
-/* Logs a message without its envelope (--trace, --record). */
-void send_log(struct port *, const struct plain *, struct slice line, const struct msg *);
 /* Reports a message that is dropped. */
 void send_dropped(struct port *, const char *what, struct slice text);
-/* Why requests get no response, as JSON for the data of an error; p NULL: not known. Set by a component and what happened to it. */
+/* Why requests get no response, as JSON for the data of an error; p NULL: none. Set by a component and what happened to it. */
 struct slice send_reason(const struct route *);
 void send_set_reason(const struct component *, const char *what);
 /* Forgets it, where the chain goes on. */
@@ -46,7 +44,7 @@ void send_own_response(struct port *to, enum acp_direction, struct buf *text);
 void send_refusal(struct port *, const struct msg *, const struct plain *, int code, const char *why, struct slice data);
 /* Forwards the response to a call, and frees the call. */
 void send_response(struct call *, struct block *, struct slice line, const struct msg *);
-/* Responds to a call with an error, in the place of its receiver, and frees it. data p NULL: none. */
+/* Responds to a call with an error, instead of its receiver, and frees it. data p NULL: none. */
 void send_failure(struct call *, int code, const char *why, struct slice data);
 /* The same with -32603 and the reason why the chain, or the component, has ended; and for all calls to a port. */
 void send_ended(struct call *);

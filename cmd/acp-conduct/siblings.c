@@ -31,7 +31,7 @@ siblings_add_mcp(struct chain *ch)
 	/* Beside acp-conduct, because both come from one build; else in PATH. */
 	char *path = wants_mcp(ch) ? proc_beside(mcp) : NULL;
 	const char *words[] = {NULL, NULL};
-	struct component *c;
+	int r;
 
 	if (!wants_mcp(ch))
 		return 0;
@@ -44,41 +44,43 @@ siblings_add_mcp(struct chain *ch)
 		return 0;
 	}
 	words[0] = path;
-	c = chain_insert(ch, ch->n - 1, KIND_FILTER, words);
+	r = chain_insert(ch, ch->n - 1, words);
 	free(path);
-	/* It denies nothing, and the user has not asked for it: a session must not end because of it. */
-	if (c)
-		c->on_crash = CRASH_BYPASS;
-	return c ? 0 : -1;
+	return r;
 }
 
 /* --- acp-share --- */
 
-/* The hop that this number or name means, of n; -1: none. */
-static ssize_t
-hop_of(const struct chain *ch, size_t n, const char *text)
+static const char *
+hop_name(const struct chain *ch, size_t hop)
 {
-	char number[24];
-
-	for (size_t i = 0; i < ch->n; i++)
-		if (strcmp(ch->components[i].name, text) == 0)
-			return (ssize_t)i;
-	for (size_t i = 0; i < n; i++)
-		if (snprintf(number, sizeof(number), "%zu", i) > 0 && strcmp(number, text) == 0)
-			return (ssize_t)i;
-	return n > ch->n && strcmp(text, "successor") == 0 ? (ssize_t)ch->n : -1;
+	return hop < ch->n ? ch->components[hop].name : "successor";
 }
 
-/* Which share, 1 for the first, stands at each hop; 0: none. 0 or -1. */
+/* The hop that this number or name means, of n; n: none. */
+static size_t
+hop_of(const struct chain *ch, size_t n, const char *text)
+{
+	char number[24] = "";
+	size_t hop;
+
+	for (hop = 0; hop < n && strcmp(hop_name(ch, hop), text) != 0; hop++)
+		;
+	for (size_t i = 0; hop == n && i < n; i++)
+		if (snprintf(number, sizeof(number), "%zu", i) > 0 && strcmp(number, text) == 0)
+			hop = i;
+	return hop;
+}
+
+/* Finds which share, 1 for the first, is at each hop; 0: none. 0 or -1. */
 static int
 find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char **why)
 {
-	size_t i, count = 0;
-	ssize_t hop;
+	size_t i, hop, count = 0;
 
 	for (i = 0; s->hops && s->hops[i]; i++) {
 		hop = hop_of(ch, n, s->hops[i]);
-		if (hop < 0) {
+		if (hop == n) {
 			if (asprintf(why, "--control-hop %s: there is no such hop", s->hops[i]) < 0)
 				*why = NULL;
 			return -1;
@@ -95,11 +97,10 @@ find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, 
 static int
 add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 {
-	const char *name = hop < ch->n ? ch->components[hop].name : "successor";
 	char *socket = NULL, *wrong, limit[24];
 	struct rendezvous r;
-	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, limit, NULL};
-	struct component *c = NULL;
+	const char *words[] = {"acp-share", "--control", s->control, "--name", hop_name(ch, hop), s->max_line ? "--max-line" : NULL, limit, NULL};
+	int result = -1;
 
 	snprintf(limit, sizeof(limit), "%zu", s->max_line);
 	if (i > 1 && strcmp(s->control, "auto") != 0) {
@@ -110,16 +111,13 @@ add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char *
 	/* What cannot be listened at is refused before anything starts. */
 	if (rendezvous_open(&r, words[2], getpid(), &wrong) == 0) {
 		rendezvous_close(&r);
-		c = chain_insert(ch, hop, KIND_FILTER, words);
+		result = chain_insert(ch, hop, words);
 	} else if (!wrong || asprintf(why, "--control %s: %s", words[2], wrong) < 0) {
 		*why = NULL;
 	}
 	free(wrong);
-	/* It denies nothing: a session must not end because of it. */
-	if (c)
-		c->on_crash = CRASH_BYPASS;
 	free(socket);
-	return c ? 0 : -1;
+	return result;
 }
 
 int

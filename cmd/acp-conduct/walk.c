@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "end.h"
 #include "lib/run/system.h"
 #include "life.h"
 #include "send.h"
@@ -108,15 +107,11 @@ owes_something(const struct component *c)
 static bool
 is_quiet(struct route *r)
 {
-	const struct chain *ch = r->chain;
-	uint64_t moved = ch->flow->progress(ch), now = loop_clock();
+	struct chain *ch = r->chain;
 	bool owes = false;
 
 	if (r->client->calls.sent && ch->end.signals == 0 && !r->walk.unread)
 		return false;
-	if (moved != r->walk.moved)
-		r->walk.moved_at = now;
-	r->walk.moved = moved;
 	for (size_t i = 0; i < ch->n; i++) {
 		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
 			if (is_under_way(&ch->components[i]))
@@ -124,13 +119,7 @@ is_quiet(struct route *r)
 			owes = owes || (ch->components[i].far && owes_something(&ch->components[i]));
 		}
 	}
-	return !owes || now - r->walk.moved_at > MOMENT;
-}
-
-static void
-check_again(void *arg)
-{
-	end_follow(((struct route *)arg)->chain);
+	return !owes || end_idle(ch) > MOMENT;
 }
 
 /* Returns whether it has come further. */
@@ -147,14 +136,17 @@ go_down(struct route *r, bool hurry)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
 			/* Looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
-			r->walk.quiet.expired = check_again;
-			r->walk.quiet.arg = r;
+			r->walk.quiet.expired = end_follow;
+			r->walk.quiet.arg = ch;
 			if (!r->walk.quiet.added)
 				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
 		}
 		if (!c->near->queue.finishing) {
 			moved = true;
+			/* Nobody will initialize it any more. */
+			if (c->life == LIFE_STARTED && c->near->queue.held.n == 0)
+				port_go_live(c->near);
 			port_finish(c->near);
 			for (size_t i = ch->n; c->kind == KIND_AGENT && i < ch->total; i++)
 				port_finish(ch->components[i].near);

@@ -8,6 +8,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "lib/base/cli.h"
 #include "lib/match/compare.h"
 #include "lib/match/digest.h"
 #include "lib/match/items.h"
@@ -114,13 +115,20 @@ struct file {
 	bool v2;                   /* the agent speaks version 2 */
 };
 
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT, FORMAT_GITHUB };
+
 struct diff_options {
 	const char *path[SIDES];
-	const char *hop; /* --hop, or NULL */
-	size_t limit;    /* --max-line, bytes */
+	const char *label;     /* the name of B in the report, or NULL */
+	const char *hop;       /* --hop, or NULL */
+	size_t limit;          /* --max-line, bytes */
 	enum match match;
 	bool keep_paths, environment;
-	double max_slower; /* 0.2: 20 %; below 0: not asked for */
+	const char *normalize; /* a jq program, or NULL */
+	struct buf ignore;     /* what jq is to find of the paths, with commas between */
+	double max_slower;     /* 0.2: 20 %; below 0: not asked for */
+	enum format format;
+	enum cli_color color;
 };
 
 /* How long the responses to a method took: the medians. */
@@ -152,8 +160,6 @@ void *list_new(struct list *, size_t size);
 /* Reads both recordings. 0, or an exit status; what was wrong has been reported. */
 int load(struct diff *, enum side);
 void unload(struct diff *, enum side);
-/* NULL where there is none. */
-struct diff_session *find_session(struct diff *, enum side, struct slice id);
 enum side item_side(const struct entry *);
 /*
  * The message of an item, of a tool call with its last state, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with
@@ -189,5 +195,10 @@ void free_times(struct diff *);
 
 /* Compares the items of a section and notes what differs. 0 or -1. */
 int compare_section(struct diff *, struct section *);
+
+/* --- the report (report.c) --- */
+
+/* Writes it to stdout. 0, or -1: it could not be written, which has been reported. */
+int report_write(struct diff *);
 
 #endif

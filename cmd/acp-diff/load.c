@@ -77,14 +77,6 @@ get_session(struct diff *d, enum side side, uint32_t number)
 	return f->sessions[number] = s;
 }
 
-struct diff_session *
-find_session(struct diff *d, enum side side, struct slice id)
-{
-	uint32_t number = items_find_session(&d->file[side].items, id);
-
-	return number == ITEM_NONE ? NULL : d->file[side].sessions[number];
-}
-
 /* --- items --- */
 
 static struct entry *
@@ -314,27 +306,18 @@ put_noise(struct diff *d, enum side side, uint32_t index)
 static int
 read_items(struct file *f)
 {
-	struct record r;
+	struct record record;
 	uint32_t index;
+	int r;
 
-	do {
-		if (items_next(&f->items, &r, &index) < 0) {
-			cli_warn(name, "%s: %s", f->path, strerror(errno));
-			return errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-		}
-		if (r.kind == RECORD_BAD || (r.kind == RECORD_END && r.torn))
-			cli_warn(name, "%s:%llu: %s at byte %zu: %s", f->path, (unsigned long long)r.number,
-				r.kind == RECORD_END ? "the last line is torn" : "not a record", r.error.at, r.error.what);
-		if (r.kind == RECORD_BAD)
-			return EXIT_USAGE;
-		if (r.kind == RECORD_LOST)
-			cli_warn(name, "%s:%llu: %llu records are missing here", f->path, (unsigned long long)r.number,
-				(unsigned long long)r.count);
-	} while (r.kind != RECORD_END);
-	if (f->items.any)
-		return 0;
-	cli_warn(name, "%s: no message in it", f->path);
-	return EXIT_USAGE;
+	do
+		r = items_next(&f->items, &record, &index);
+	while (r == 0 && record.kind != RECORD_END);
+	if (r == 0)
+		return items_missed(&f->items) ? EXIT_USAGE : 0;
+	if (r < 0)
+		cli_warn(name, "%s: %s", f->path, strerror(errno));
+	return r < 0 && errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
 /* 0 or -1. */
@@ -370,6 +353,7 @@ load(struct diff *d, enum side side)
 		cli_warn(name, "%s: %s", f->path, strerror(errno));
 		return EXIT_USAGE;
 	}
+	f->items.path = f->path;
 	status = read_items(f);
 	if (status == 0 && put_items(d, side) < 0) {
 		status = errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;

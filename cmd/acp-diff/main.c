@@ -1,9 +1,8 @@
 /* acp-diff: compares two recordings. */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "cmd/acp-diff/report.h"
+#include "cmd/acp-diff/diff.h"
 #include "lib/base/cli_line.h"
 #include "lib/recording/home.h"
 #include "lib/run/proc.h"
@@ -32,16 +31,8 @@ static const char help[] =
 
 enum { MAX_LINE = 64 * 1024 * 1024 };
 
-struct asked {
-	struct diff_options diff;
-	const char *normalize, *label;
-	struct buf ignore;        /* what jq is to find of them, with commas between */
-	enum format format;
-	enum cli_color color;
-};
-
 static void
-take_ignore(const struct cli_taken *t)
+parse_ignore(const struct cli_argument *t)
 {
 	struct buf *all = t->at;
 
@@ -52,7 +43,7 @@ take_ignore(const struct cli_taken *t)
 }
 
 static void
-take_percent(const struct cli_taken *t)
+parse_percent(const struct cli_argument *t)
 {
 	char *end = NULL;
 	double percent = byte_is_digit(*t->argument) ? strtod(t->argument, &end) : 0;
@@ -63,17 +54,17 @@ take_percent(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct asked, format, "text", "json", "junit", "github")},
-	{"match", 0, CLI_WORD_OF(struct asked, diff.match, match_names)},
-	{"normalize", 0, CLI_TEXT(struct asked, normalize)},
-	{"ignore", 0, CLI_TAKE_AT(take_ignore, struct buf, struct asked, ignore)},
-	{"keep-paths", 0, CLI_FLAG(struct asked, diff.keep_paths)},
-	{"hop", 0, CLI_TEXT(struct asked, diff.hop)},
-	{"env", 0, CLI_FLAG(struct asked, diff.environment)},
-	{"label", 0, CLI_TEXT(struct asked, label)},
-	{"max-slower", 0, CLI_TAKE_AT(take_percent, double, struct asked, diff.max_slower)},
-	{"max-line", 0, CLI_BYTES(struct asked, diff.limit)},
-	{"color", 0, CLI_WORD(struct asked, color, "auto", "always", "never")},
+	{"format", 'f', CLI_WORD(struct diff_options, format, "text", "json", "junit", "github")},
+	{"match", 0, CLI_WORD_OF(struct diff_options, match, match_names)},
+	{"normalize", 0, CLI_TEXT(struct diff_options, normalize)},
+	{"ignore", 0, CLI_PARSE_AT(parse_ignore, struct buf, struct diff_options, ignore)},
+	{"keep-paths", 0, CLI_FLAG(struct diff_options, keep_paths)},
+	{"hop", 0, CLI_TEXT(struct diff_options, hop)},
+	{"env", 0, CLI_FLAG(struct diff_options, environment)},
+	{"label", 0, CLI_TEXT(struct diff_options, label)},
+	{"max-slower", 0, CLI_PARSE_AT(parse_percent, double, struct diff_options, max_slower)},
+	{"max-line", 0, CLI_BYTES(struct diff_options, limit)},
+	{"color", 0, CLI_WORD(struct diff_options, color, "auto", "always", "never")},
 	{0},
 };
 
@@ -93,18 +84,18 @@ compile_one(const char *option, const char *program)
 
 /* What --normalize and --ignore make of a message, as one program; NULL where neither is given. */
 static struct normalize *
-compile(struct asked *asked)
+compile(const struct diff_options *o)
 {
 	SCOPED struct buf program = {0};
 	struct normalize *n;
 
 	/* Each on its own first, so that a mistake is reported where it was made. */
-	if (asked->normalize)
-		normalize_free(n = compile_one("--normalize", asked->normalize));
-	if (asked->ignore.n == 0)
-		return asked->normalize ? compile_one("--normalize", asked->normalize) : NULL;
-	if ((asked->normalize && buf_printf(&program, "(%s\n) | ", asked->normalize) < 0) ||
-		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)asked->ignore.n, asked->ignore.p) < 0 ||
+	if (o->normalize)
+		normalize_free(n = compile_one("--normalize", o->normalize));
+	if (o->ignore.n == 0)
+		return o->normalize ? compile_one("--normalize", o->normalize) : NULL;
+	if ((o->normalize && buf_printf(&program, "(%s\n) | ", o->normalize) < 0) ||
+		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)o->ignore.n, o->ignore.p) < 0 ||
 		!buf_string(&program))
 		cli_no_memory(name);
 	return compile_one("--ignore", program.p);
@@ -128,8 +119,9 @@ free_sections(struct list *sections)
 }
 
 static int
-run(struct diff *d, const struct asked *asked)
+run(struct diff *d)
 {
+	const struct diff_options *o = d->options;
 	int status = load(d, RECORDED);
 	bool any = false;
 
@@ -144,22 +136,22 @@ run(struct diff *d, const struct asked *asked)
 		cli_warn(name, "--normalize leaves out every message: there is nothing to compare");
 		return EXIT_USAGE;
 	}
-	d->ids = ids_new(d->options->keep_paths);
-	if (asked->label)
-		d->file[LIVE].path = asked->label;
+	d->ids = ids_new(o->keep_paths);
+	if (o->label)
+		d->file[LIVE].path = o->label;
 	if (!d->ids || diff_run(d) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (d->options->max_slower >= 0 && compare_times(d) < 0) {
+	if (o->max_slower >= 0 && compare_times(d) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (report_write(d, asked->format, cli_wants_color(asked->color, STDOUT_FILENO)) < 0)
+	if (report_write(d) < 0)
 		return EXIT_FAILED;
 	if (d->differences || d->slower)
 		return EXIT_NEGATIVE;
-	if (d->options->max_slower < 0 || d->ntimes)
+	if (o->max_slower < 0 || d->ntimes)
 		return 0;
 	cli_warn(name, "--max-slower: no method has 5 responses with times in both recordings: nothing was compared");
 	return EXIT_USAGE;
@@ -168,15 +160,15 @@ run(struct diff *d, const struct asked *asked)
 int
 main(int argc, char **argv)
 {
-	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1}};
-	struct diff d = {.options = &asked.diff, .file = {{.items.fd = -1}, {.items.fd = -1}}};
+	struct diff_options o = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1};
+	struct diff d = {.options = &o, .file = {{.items.fd = -1}, {.items.fd = -1}}};
 	struct cli_line line;
 	char **words;
 	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	cli_read(&tool, argc, argv, &asked, &line);
+	cli_read(&tool, argc, argv, &o, &line);
 	cli_files(&line);
 	home_files(&line);
 	words = line.words;
@@ -184,10 +176,10 @@ main(int argc, char **argv)
 		cli_die(EXIT_USAGE, name, "expected two recordings; try acp-diff --help");
 	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
 		cli_die(EXIT_USAGE, name, "only one recording can come from standard input");
-	asked.diff.path[RECORDED] = words[0];
-	asked.diff.path[LIVE] = words[1];
-	d.normalize = compile(&asked);
-	status = run(&d, &asked);
+	o.path[RECORDED] = words[0];
+	o.path[LIVE] = words[1];
+	d.normalize = compile(&o);
+	status = run(&d);
 	unload(&d, RECORDED);
 	unload(&d, LIVE);
 	free_sections(&d.sections);
@@ -195,6 +187,6 @@ main(int argc, char **argv)
 	ids_free(d.ids);
 	normalize_free(d.normalize);
 	buf_free(&d.scratch);
-	buf_free(&asked.ignore);
+	buf_free(&o.ignore);
 	return status;
 }

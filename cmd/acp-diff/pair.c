@@ -32,19 +32,23 @@ is_in_direction(const struct entry *item, enum acp_direction dir)
 }
 
 /*
- * The items of a turn in a direction that have to find a partner, in their order; responses are paired with their requests.
+ * The items of turns in a direction that have to find a partner, in their order; responses are paired with their requests.
  * introducing: only the first to name an id. 0 or -1.
  */
 static int
-collect(const struct turn *t, enum acp_direction dir, bool introducing, struct list *to)
+collect(const struct list *turns, enum acp_direction dir, bool introducing, struct list *to)
 {
 	struct entry *item;
 
-	for (size_t i = 0; i < t->items.n; i++) {
-		item = t->items.at[i];
-		if (is_in_direction(item, dir) && !item->request && !item->partner && (item->introduces || !introducing) &&
-			list_add(to, item) < 0)
-			return -1;
+	for (size_t i = 0; i < turns->n; i++) {
+		const struct turn *t = turns->at[i];
+
+		for (size_t k = 0; k < t->items.n; k++) {
+			item = t->items.at[k];
+			if (is_in_direction(item, dir) && !item->request && !item->partner && (item->introduces || !introducing) &&
+				list_add(to, item) < 0)
+				return -1;
+		}
 	}
 	return 0;
 }
@@ -123,22 +127,24 @@ pair_alike(struct diff *d, struct rows *r, const struct step *step)
 	return result;
 }
 
-/* Pairs what has been collected (0, or -1: it failed), step by step, and frees the rows. 0 or -1. */
+/* What has to find a partner in turns of both, step by step. 0 or -1. */
 static int
-pair_rows(struct diff *d, struct rows *rows, int collected, const struct step *steps, size_t nsteps)
+pair_rows(struct diff *d, const struct list *a, const struct list *b, enum acp_direction dir, bool introducing,
+	const struct step *steps, size_t nsteps)
 {
-	int r = collected;
+	struct rows rows = {0};
+	int r = collect(a, dir, introducing, &rows.x) < 0 || collect(b, dir, introducing, &rows.y) < 0 ? -1 : 0;
 
-	rows->partner = calloc(rows->x.n + 1, sizeof(*rows->partner));
-	for (size_t i = 0; rows->partner && i < rows->x.n; i++)
-		rows->partner[i] = ROWS_ALONE;
-	if (!rows->partner)
+	rows.partner = calloc(rows.x.n + 1, sizeof(*rows.partner));
+	for (size_t i = 0; rows.partner && i < rows.x.n; i++)
+		rows.partner[i] = ROWS_ALONE;
+	if (!rows.partner)
 		r = -1;
 	for (size_t i = 0; r == 0 && i < nsteps; i++)
-		r = pair_alike(d, rows, &steps[i]);
-	free(rows->x.at);
-	free(rows->y.at);
-	free(rows->partner);
+		r = pair_alike(d, &rows, &steps[i]);
+	free(rows.x.at);
+	free(rows.y.at);
+	free(rows.partner);
 	return r;
 }
 
@@ -150,12 +156,9 @@ pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_directio
 	static const struct step steps[] = {{FULL, true, false}, {FULL, true, true}, {CONTENT, true, false}, {CONTENT, true, true},
 		{SHAPE, true, false}, {KIND, true, false}, {CONTENT, false, false}, {CONTENT, false, true}, {SHAPE, false, false},
 		{KIND, false, false}, {SHAPE, false, true}, {KIND, false, true}};
-	struct rows rows = {0};
-	int r = collect(a, dir, introducing, &rows.x);
+	const struct list x = {.at = (void *[]){a}, .n = 1}, y = {.at = (void *[]){b}, .n = 1};
 
-	if (r == 0)
-		r = collect(b, dir, introducing, &rows.y);
-	return pair_rows(d, &rows, r, steps, sizeof(steps) / sizeof(*steps));
+	return pair_rows(d, &x, &y, dir, introducing, steps, sizeof(steps) / sizeof(*steps));
 }
 
 /* What the agent says may come in another turn. 0 or -1. */
@@ -164,14 +167,8 @@ pair_across_turns(struct diff *d, struct diff_session *a, struct diff_session *b
 {
 	const enum likeness alike = d->options->match < MATCH_PARAMS ? CONTENT : FULL;
 	const struct step steps[] = {{alike, true, false}, {alike, true, true}};
-	struct rows rows = {0};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < a->turns.n; i++)
-		r = collect(a->turns.at[i], ACP_UP, false, &rows.x);
-	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
-		r = collect(b->turns.at[i], ACP_UP, false, &rows.y);
-	return pair_rows(d, &rows, r, steps, 2);
+	return pair_rows(d, &a->turns, &b->turns, ACP_UP, false, steps, 2);
 }
 
 static int
@@ -356,12 +353,16 @@ partner_by_id(struct diff *d, const struct diff_session *a)
 {
 	const struct ids_scope sessions = {.what = ACP_ID_SESSION};
 	struct slice id = ids_live(d->ids, sessions, a->id);
+	struct file *live = &d->file[LIVE];
+	uint32_t number = ITEM_NONE;
 	struct diff_session *b;
 
 	/* The same id on both sides is the same session, unless it is known to be another. */
 	if (!id.p && ids_judge(d->ids, sessions, a->id, a->id) == IDS_NEW)
 		id = a->id;
-	b = id.p ? find_session(d, LIVE, id) : NULL;
+	if (id.p)
+		number = items_find_session(&live->items, id);
+	b = number == ITEM_NONE ? NULL : live->sessions[number];
 	return b && !b->partner ? b : NULL;
 }
 

@@ -1,9 +1,10 @@
-#include "cmd/acp-diff/report.h"
-
+/* The report, in each format. */
 #include <inttypes.h>
+#include <unistd.h>
+
+#include "cmd/acp-diff/diff.h"
 
 #include "lib/base/ci.h"
-#include "lib/base/cli.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/run/out.h"
@@ -448,7 +449,7 @@ github_end(struct report *r)
 /* --- all of it --- */
 
 int
-report_write(struct diff *d, enum format format, bool color)
+report_write(struct diff *d)
 {
 	static const struct {
 		void (*begin)(struct report *);
@@ -460,7 +461,8 @@ report_write(struct diff *d, enum format format, bool color)
 		[FORMAT_JUNIT] = {junit_begin, junit_section, junit_end},
 		[FORMAT_GITHUB] = {NULL, github_section, github_end},
 	};
-	struct report r = {.diff = d, .color = color && format == FORMAT_TEXT};
+	const enum format format = d->options->format;
+	struct report r = {.diff = d, .color = format == FORMAT_TEXT && cli_wants_color(d->options->color, STDOUT_FILENO)};
 
 	if (out_open(&r.out, "acp-diff", NULL, false, NULL) != 0)
 		return -1;
@@ -468,12 +470,12 @@ report_write(struct diff *d, enum format format, bool color)
 		formats[format].begin(&r);
 	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
 		formats[format].section(&r, d->sections.at[i]);
-		out_mark(&r.out, 0);
+		out_end_record(&r.out, 0);
 		out_print_much(&r.out);
 		r.failed |= out_failed(&r.out);
 	}
 	formats[format].end(&r);
-	out_mark(&r.out, 0);
+	out_end_record(&r.out, 0);
 	if (out_close(&r.out, EXIT_SUCCESS) != EXIT_SUCCESS)
 		r.failed = true;
 	else if (r.failed)

@@ -1,4 +1,4 @@
-#include "cmd/acp-export/diff.h"
+#include "cmd/acp-export/transcript.h"
 
 #include <stdlib.h>
 

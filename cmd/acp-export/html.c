@@ -180,9 +180,11 @@ put_session_link(struct page *p, const char *anchor, struct slice title)
 static void
 put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
 {
-	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_LIST] = "<ul>\n", [BLOCK_ITEM] = "<li>", [BLOCK_QUOTE] = "<blockquote>",
-		[BLOCK_TABLE] = "<div class=\"table\"><table>\n", [BLOCK_ROW] = "<tr>", [BLOCK_CELL] = "<td>", [BLOCK_RULE] = "<hr>\n"};
-	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_LIST] = "</ul>\n", [BLOCK_ITEM] = "</li>\n", [BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
+	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_LIST] = "<ul>\n", [BLOCK_ITEM] = "<li>",
+		[BLOCK_QUOTE] = "<blockquote>", [BLOCK_TABLE] = "<div class=\"table\"><table>\n", [BLOCK_ROW] = "<tr>",
+		[BLOCK_CELL] = "<td>", [BLOCK_RULE] = "<hr>\n"};
+	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_LIST] = "</ul>\n", [BLOCK_ITEM] = "</li>\n",
+		[BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
 		[BLOCK_HEADING] = "</p>\n"};
 
 	if (open && block == BLOCK_HEADING) {
@@ -221,5 +223,5 @@ put_text(struct page *p, struct slice text)
 }
 
 const struct paint paint_html = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = html_chart, .timeline = html_timeline, .link = put_session_link, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
-	.block = put_block, .span = put_span, .text = put_text};
+	.chart = html_chart, .timeline = html_timeline, .link = put_session_link, .line = put_line, .code = put_code, .diff = put_diff,
+	.image = put_image, .block = put_block, .span = put_span, .text = put_text};

@@ -69,7 +69,7 @@ put_turns(struct page *p, const struct chart *c, const struct session *s)
 			continue;
 		snprintf(name, sizeof(name), number == 1 ? "turn %u" : "%u", number);
 		page_printf(p, "<a href=\"#s%llu-%u\">", (unsigned long long)s->number, number);
-		put_label(p, at, TOP - 5, "m", slice_of(name));
+		put_label(p, at, TOP - 9, "m", slice_of(name));
 		page_put(p, "</a>");
 		last = at;
 	}
@@ -108,7 +108,8 @@ html_chart(struct page *p, const struct session *s)
 		page_put(p, "<polyline class=\"cost\" points=\"");
 		put_points(p, &c, cost, paid);
 		page_put(p, "\"/>");
-		p->failed |= buf_printf(&most, "%.4g ", c.most_cost) < 0 || buf_add_slice(&most, slice_cut(buf_slice(&x->currency), 8)) < 0;
+		/* An amount in the middle is rounded up, as that among the facts, though its double may be a little less. */
+		p->failed |= buf_printf(&most, "%.4g ", c.most_cost * (1 + 1e-12)) < 0 || buf_add_slice(&most, slice_cut(buf_slice(&x->currency), 8)) < 0;
 		put_label(p, RIGHT + 6, TOP + 4, "cost", buf_slice(&most));
 		put_label(p, RIGHT + 6, BOTTOM + 4, "cost", slice_of("0"));
 	}
@@ -159,7 +160,8 @@ put_rect(struct page *p, const struct export_turn *turn, const char *class, unsi
 {
 	double x = x_at(turn, t), width = x_at(turn, end) - x;
 
-	page_printf(p, "<rect class=\"%s\" x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%u\"/>", class, x, row * ROW + 3, width < 1 ? 1 : width, ROW - 5);
+	page_printf(p, "<rect class=\"%s\" x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%u\"/>", class, x, row * ROW + 3,
+		width < 1 ? 1 : width, ROW - 5);
 }
 
 /* Each moment belongs to the user while a question is open, else to tools while a call is, else to the model. Adds up the times of the
@@ -245,12 +247,14 @@ html_timeline(struct page *p, const struct export_turn *turn)
 	for (unsigned i = 0; i < 3; i++)
 		if (sums[i])
 			page_printf(p, "%s <span class=\"when\">%s</span> ", names[i], people_duration(figure, sums[i]));
-	page_printf(p, "</summary>\n<svg class=\"bars\" viewBox=\"0 0 %d %zu\" role=\"img\" aria-label=\"where the time went\">", WIDTH, (rows + 1) * ROW);
+	page_printf(p, "</summary>\n<svg class=\"bars\" viewBox=\"0 0 %d %zu\" role=\"img\" aria-label=\"where the time went\">",
+		WIDTH, (rows + 1) * ROW);
 	for (unsigned i = 0; i <= 4; i++) {
 		uint64_t at = (turn->end - turn->t) / 4 * i;
 
 		put_line(p, "grid", x_at(turn, turn->t + at), 0, x_at(turn, turn->t + at), (double)(rows * ROW));
-		put_label(p, x_at(turn, turn->t + at), (double)((rows + 1) * ROW) - 3, i == 4 ? "r" : "m", slice_of(i ? people_duration(figure, at) : "0"));
+		put_label(p, x_at(turn, turn->t + at), (double)((rows + 1) * ROW) - 3, i == 4 ? "r" : "m",
+			slice_of(i ? people_duration(figure, at) : "0"));
 	}
 	divide(p, turn, &edges, NULL);
 	put_rows(p, turn, bar, n, calls < n);

@@ -1,11 +1,9 @@
 /* acp-export: writes what happened in recorded sessions in a form for other people and programs. */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
-#include "lib/recording/home.h"
 #include "lib/watch/watch.h"
 
 static const char name[] = "acp-export";
@@ -13,17 +11,25 @@ static const char name[] = "acp-export";
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-export [OPTION]... FILE...   (-: standard input)\n"
-	"Writes recorded sessions as a page or a text that can be shared, or as a\n"
-	"trace: spans for an OpenTelemetry collector, or a timeline for ui.perfetto.dev.\n"
+	"       acp-export -f otlp|perfetto [OPTION]... [-- COMMAND [ARG]...]\n"
+	"Writes recorded sessions as a page or a text that can be shared; or recordings\n"
+	"or a stream as a trace: spans and metrics for an OpenTelemetry collector, or a\n"
+	"timeline for ui.perfetto.dev.\n"
 	"  -f, --format html|markdown|otlp|perfetto  what to write (html)\n"
-	"  -o, --output FILE     write to FILE, not to standard output\n"
+	"  -o, --output FILE     write to FILE, not to standard output, or of a stream to\n"
+	"                        standard error\n"
+	"  -a, --append          append to the file of -o\n"
+	"      --post URL        send what -f otlp writes to this collector, such as\n"
+	"                        http://localhost:4318\n"
+	"      --propagate       add the traceparent of its turn to a prompt without one\n"
 	"      --session ID      only this session; the beginning or the end of its id is\n"
 	"                        enough\n"
 	"      --redact[=text]   replace secrets; =text: also all texts\n"
-	"      --hop N|NAME      which hop of recordings that hold several (0)\n"
+	"      --pass            forward stdin to stdout; write on stderr or to -o\n"
+	FRAME_HELP_WATCH
+	FRAME_HELP_FOLLOW
 	"      --max-line SIZE   skip lines of more than SIZE bytes (64M)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 /* A page is written when everything has been read, a trace while it is read. Another format is a file with its struct, and a row
    here and in the help. */
@@ -36,7 +42,9 @@ struct export {
 	struct frame_options frame;
 	unsigned format;                  /* of formats: */
 	const struct paint *paint;        /* of a page; or NULL: a trace */
-	const char *session;              /* --session, or NULL */
+	const char *session, *url;        /* --session and --post, or NULL */
+	bool propagate, pass;
+	struct post post;
 	enum redact_option option;
 	struct redact redact;
 	struct transcript transcript;
@@ -45,12 +53,24 @@ struct export {
 
 static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct export, format, "html", "markdown", "otlp", "perfetto")},
-	{"output", 'o', CLI_TEXT(struct export, frame.output)},
+	{"post", 0, CLI_TEXT(struct export, url)},
+	{"propagate", 0, CLI_FLAG(struct export, propagate)},
 	{"session", 0, CLI_TEXT(struct export, session)},
 	{"redact", 0, CLI_OPTIONAL_WORD(struct export, option, "text")},
-	{"hop", 0, CLI_TEXT(struct export, frame.hop)},
-	{"max-line", 0, CLI_BYTES(struct export, frame.limit)},
+	{"pass", 0, CLI_FLAG(struct export, pass)},
+	{CLI_ROWS(struct export, frame, watch_options)},
 	{0},
+};
+
+/* A page needs all of a session, so that it is made of recordings. */
+static const struct cli_rule rules[] = {
+	{"--hop", "recordings|--attach", NULL},
+	{"--follow", "one recording", NULL},
+	{"--pass", NULL, "recordings|a command|--attach"},
+	{"--post", "--format otlp", "--output"},
+	{"--propagate", "--format otlp", "recordings|--attach"},
+	{"a command|--attach|--pass|--way|--grace|--clean|--append|--follow", "--format otlp|--format perfetto", NULL},
+	{NULL, NULL, NULL},
 };
 
 /* --- reading --- */
@@ -93,7 +113,9 @@ message(struct watch *w, const struct message *m, const struct session_message *
 	struct export *e = w->state;
 
 	(void)seen;
-	return check(w, e->paint ? transcript_see(&e->transcript, m, w->timed) : trace_export_see(&e->trace, m));
+	if (e->paint)
+		return check(w, transcript_see(&e->transcript, m, w->timed));
+	return check(w, trace_export_see(&e->trace, m) < 0 || (e->propagate && trace_propagate(&e->trace, m) < 0) ? -1 : 0);
 }
 
 static int
@@ -102,6 +124,15 @@ event(struct watch *w, const struct record *r)
 	struct export *e = w->state;
 
 	return e->paint && r->kind == RECORD_EXIT ? check(w, transcript_exit(&e->transcript, r->t, r->status)) : 0;
+}
+
+static uint64_t
+tick(struct watch *w, uint64_t now, bool quiet)
+{
+	struct export *e = w->state;
+
+	(void)quiet;
+	return e->paint ? 0 : trace_export_tick(&e->trace, now);
 }
 
 /* --- writing --- */
@@ -118,10 +149,8 @@ finish(struct watch *w, int status)
 	while (e->paint && e->session && (s = sessions_next(e->transcript.sessions, s)))
 		if (watch_wants(w, slice(s->id, s->n)))
 			chosen = s;
-	if (e->session && !chosen && !e->trace.some) {
-		cli_warn(name, "--session %s: no session has this id", e->session);
+	if (watch_missed(w))
 		return EXIT_USAGE;
-	}
 	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_failed(&w->out)) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
@@ -133,25 +162,31 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {name, help, options};
-	struct export e = {.frame = {.limit = FRAME_LIMIT}};
+	struct export e = {.frame = {.reads = true}};
 	struct watch w = {.name = name, .state = &e, .frame = &e.frame, .open = open_format, .begin = begin, .message = message,
-		.event = event, .finish = finish};
+		.event = event, .tick = tick, .finish = finish};
 	struct cli_line line;
 	int status;
 
-	setlocale(LC_CTYPE, "");
-	cli_read(&tool, argc, argv, &e, &line);
-	cli_files(&line);
-	home_files(&line);
-	if (!line.words[0])
-		cli_die(EXIT_USAGE, name, "no recording is given");
-	e.frame.files = line.words;
-	w.session = e.session;
+	frame_read(&e.frame, &tool, argc, argv, &e, &line);
+	cli_check(&line, rules);
 	e.paint = formats[e.format].paint;
+	if (e.paint && !e.frame.files)
+		cli_die(EXIT_USAGE, name, "no recording is given");
+	if (!e.pass)
+		frame_read_stdin(&e.frame, false);
+	w.session = e.session;
+	w.needs = e.propagate ? FILTER_EDITS : 0;
 	e.redact.texts = e.option == REDACT_TEXTS;
 	if (e.frame.output && strcmp(e.frame.output, "-") == 0)
 		e.frame.output = NULL;
+	if (e.url && (status = post_start(&e.post, name, e.url, e.frame.grace)))
+		return status;
+	if (e.url)
+		e.frame.output = e.post.path;
 	status = watch_run(&w);
+	if (post_end(&e.post, name, &e.trace.written) && status == 0)
+		status = EXIT_FAILED;
 	if (e.option)
 		redact_report(&e.redact, name);
 	transcript_free(&e.transcript);

@@ -1,8 +1,10 @@
 /*
- * -f otlp: OTLP/JSON, one request body on one line: POST it to /v1/traces. Attributes are those of OpenTelemetry's conventions for
- * generative AI, 1.42 (their status is development). All ids come from the session's id, the kind and the time, so that a second export has
- * the same.
+ * -f otlp: OTLP/JSON. Each line is the body of one request: spans, for /v1/traces, or metrics, for /v1/metrics. Attributes are those of
+ * OpenTelemetry's conventions for generative AI, 1.42 (their status is development). All ids come from the session's id, the kind and the
+ * time, so that a second export of a recording has the same.
  */
+#include <inttypes.h>
+
 #include "cmd/acp-export/trace.h"
 
 enum { INTERNAL = 1, CLIENT = 3, FAILED = 2, TRACE = 32, SPAN = 16 };
@@ -59,10 +61,43 @@ parent_of(const struct span_turn *t, struct slice *trace, struct slice *span)
 	return is_hex(*trace) && is_hex(*span);
 }
 
+/* Of a turn: it is the same from the prompt on, though the turn may wait for the one before. */
 static uint64_t
 span_of(const struct trace_export *t, const struct span_turn *turn)
 {
-	return hash(turn->number, "turn", id_of(turn->session), trace_time(t, turn->begin));
+	return hash(turn->order, "turn", id_of(turn->session), trace_time(t, turn->asked));
+}
+
+static int
+put_trace(const struct session *s, struct buf *to)
+{
+	struct slice root = id_of(session_root(s));
+
+	return buf_printf(to, "%016" PRIx64 "%016" PRIx64, hash(1, "trace", root, 0), hash(2, "trace", root, 0));
+}
+
+int
+trace_propagate(struct trace_export *t, const struct message *m)
+{
+	struct slice params = m->msg.params, meta = json_get(params, "_meta");
+	SCOPED struct buf id = {0}, with = {0};
+	const struct session_turn *turn;
+	const struct session *s;
+	bool none = !meta.p;
+
+	if (m->msg.kind != MSG_REQUEST || m->msg.what != ACP_SESSION_PROMPT || json_type(params) != JSON_OBJECT ||
+		json_get(meta, "traceparent").p || !(none || json_type(meta) == JSON_OBJECT))
+		return 0;
+	s = sessions_find(span_sessions(t->span), json_text(msg_session(&m->msg), &id));
+	/* It is the last that was asked for. */
+	for (turn = s ? s->turn : NULL; turn && turn->next; turn = turn->next)
+		;
+	if (!turn || !turn->data)
+		return 0;
+	if (buf_printf(&with, "%s\"traceparent\":\"00-", none ? "\"_meta\":{" : "") < 0 || put_trace(s, &with) < 0 ||
+		buf_printf(&with, "-%016" PRIx64 "-01\"%s", span_of(t, turn->data), none ? "}" : "") < 0)
+		return -1;
+	return frame_add_members(t->watch->stream, none ? params : meta, buf_slice(&with));
 }
 
 /* --- spans --- */
@@ -72,31 +107,36 @@ static int
 begin_span(struct trace_export *t, const struct session *s, const struct span_turn *turn, bool is_turn, uint64_t id,
 	uint64_t begin, uint64_t end, struct buf *to)
 {
-	struct slice trace, parent, root = id_of(trace_root(s));
+	struct slice trace, parent;
 	bool has_parent = parent_of(turn, &trace, &parent);
 	int r = -(trace_comma(t, to) || buf_add_string(to, "{\"traceId\":\""));
 
-	r |= has_parent ? buf_add_slice(to, trace) : buf_printf(to, "%016llx%016llx", (unsigned long long)hash(1, "trace", root, 0),
-		(unsigned long long)hash(2, "trace", root, 0));
-	r |= buf_printf(to, "\",\"spanId\":\"%016llx\"", (unsigned long long)id);
+	t->written.spans++;
+	r |= has_parent ? buf_add_slice(to, trace) : put_trace(s, to);
+	r |= buf_printf(to, "\",\"spanId\":\"%016" PRIx64 "\"", id);
 	if (turn && !is_turn)
-		r |= buf_printf(to, ",\"parentSpanId\":\"%016llx\"", (unsigned long long)span_of(t, turn));
+		r |= buf_printf(to, ",\"parentSpanId\":\"%016" PRIx64 "\"", span_of(t, turn));
 	else if (has_parent)
 		r |= -(buf_add_string(to, ",\"parentSpanId\":\"") || buf_add_slice(to, parent) || buf_add_string(to, "\""));
-	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%llu000\",\"endTimeUnixNano\":\"%llu000\"", is_turn ? CLIENT : INTERNAL,
-		(unsigned long long)trace_time(t, begin), (unsigned long long)trace_time(t, end));
+	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%" PRIu64 "000\",\"endTimeUnixNano\":\"%" PRIu64 "000\"",
+		is_turn ? CLIENT : INTERNAL, trace_time(t, begin), trace_time(t, end));
 	return r;
 }
 
+/* The name, and what the attributes begin with. */
 static int
 put_name(struct buf *to, const char *operation, struct slice of)
 {
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 	int r = -(buf_printf(&name, "%s%s", operation, of.n ? " " : "") || buf_add_slice(&name, of));
 
-	r |= -(buf_add_string(to, ",\"name\":") || json_quote(buf_slice(&name), to) || buf_add_string(to, ",\"attributes\":["));
-	buf_free(&name);
-	return r | buf_printf(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
+	return r | -(buf_add_string(to, ",\"name\":") || json_quote(buf_slice(&name), to) || buf_add_string(to, ",\"attributes\":["));
+}
+
+static int
+put_operation(struct buf *to, const char *operation)
+{
+	return buf_printf(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
 }
 
 /* Nothing where there is no value. */
@@ -107,34 +147,13 @@ put_text(struct buf *to, const char *key, struct slice value)
 		buf_add_string(to, "}}")));
 }
 
-/* It may be larger than an int64 can be: then it is left out, for it is wrong anyway. */
+/* Nothing where it is negative, which means unknown, or larger than an int64 can be: then it is wrong anyway. */
 static int
 put_number(struct buf *to, const char *key, decimal_units n)
 {
 	if (n < 0 || n > (decimal_units)INT64_MAX)
 		return 0;
 	return buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"intValue\":\"%lld\"}}", key, (long long)n);
-}
-
-static int
-put_tokens(struct trace_export *t, const struct span_turn *turn, struct buf *to)
-{
-	const struct usage_session *s = turn->usage;
-	decimal_units types[USAGE_TYPES];
-	int r = 0;
-
-	if (!turn->own.has)
-		return 0;
-	usage_disjoint(&turn->own, s->now ? usage_inside(span_usage(t->span), s->now) : 0, types);
-	if (turn->own.has & 1u << USAGE_INPUT)
-		r |= put_number(to, "gen_ai.usage.input_tokens", types[USAGE_INPUT] + types[USAGE_READ] + types[USAGE_WRITE]);
-	if (turn->own.has & 1u << USAGE_OUTPUT)
-		r |= put_number(to, "gen_ai.usage.output_tokens", types[USAGE_OUTPUT] + types[USAGE_THOUGHT]);
-	if (turn->own.has & 1u << USAGE_READ)
-		r |= put_number(to, "gen_ai.usage.cache_read.input_tokens", types[USAGE_READ]);
-	if (turn->own.has & 1u << USAGE_WRITE)
-		r |= put_number(to, "gen_ai.usage.cache_creation.input_tokens", types[USAGE_WRITE]);
-	return r;
 }
 
 /* The values that the conventions have for known providers; else the agent's name. */
@@ -150,33 +169,73 @@ provider_of(struct slice agent)
 	return agent.n ? agent : slice_of("unknown");
 }
 
+/* error: its type, where there is one. */
 static int
-end_span(bool failed, struct slice error, struct buf *to)
+end_span(struct slice error, struct buf *to)
 {
-	int r = failed ? put_text(to, "error.type", error) : 0;
+	return -(put_text(to, "error.type", error) || buf_add_string(to, "]") ||
+		(error.n && buf_printf(to, ",\"status\":{\"code\":%d}", FAILED) < 0) || buf_add_string(to, "}"));
+}
 
-	return -(r || buf_add_string(to, "]") || (failed ? buf_printf(to, ",\"status\":{\"code\":%d}", FAILED) : 0) || buf_add_string(to, "}"));
+/* What spans and metrics of a turn have in common. */
+static int
+put_agent(struct trace_export *t, const struct usage_session *s, struct buf *to)
+{
+	const struct usage *u = span_usage(t->span);
+	struct slice agent = s ? usage_agent_name(u, s->agent) : slice(NULL, 0);
+
+	return -(put_operation(to, "invoke_agent") || put_text(to, "gen_ai.provider.name", provider_of(agent)) ||
+		put_text(to, "gen_ai.agent.name", agent) ||
+		put_text(to, "gen_ai.agent.version", s ? usage_agent_version(u, s->agent) : slice(NULL, 0)) ||
+		put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0)));
+}
+
+/* Adds the turn's tokens and time to the metrics. agent: their attributes. */
+static int
+measure(struct trace_export *t, const struct span_turn *turn, struct slice agent, const decimal_units tokens[2], struct slice error)
+{
+	static const char *const types[] = {"input", "output"};
+	SCOPED struct buf attributes = {0};
+	int r = -(buf_add_slice(&attributes, agent) || put_text(&attributes, "error.type", error));
+
+	r |= metrics_add(&t->metrics, METRIC_DURATION, buf_slice(&attributes), (double)(turn->end - turn->begin) / 1e6);
+	for (size_t i = 0; i < 2; i++) {
+		attributes.n = 0;
+		if (tokens[i] < 0)
+			continue;
+		r |= -(buf_add_slice(&attributes, agent) || put_text(&attributes, "gen_ai.token.type", slice_of(types[i])));
+		r |= metrics_add(&t->metrics, METRIC_TOKENS, buf_slice(&attributes), (double)tokens[i]);
+	}
+	t->changed = true;
+	return r;
 }
 
 static int
 put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 {
-	const struct usage *u = span_usage(t->span);
 	const struct usage_session *s = turn->usage;
-	struct slice agent = s ? usage_agent_name(u, s->agent) : slice(NULL, 0), code = json_get(turn->error, "code");
+	struct slice agent = s ? usage_agent_name(span_usage(t->span), s->agent) : slice(NULL, 0), code = json_get(turn->error, "code");
+	struct slice error = turn->unfinished ? slice_of("unfinished") : !turn->failed ? slice(NULL, 0) :
+		json_type(code) == JSON_NUMBER ? code : slice_of("_OTHER");
+	decimal_units types[USAGE_TYPES] = {0}, sums[2];
+	const unsigned has = turn->own.has;
+	SCOPED struct buf common = {0};
 	int r = begin_span(t, turn->session, turn, true, span_of(t, turn), turn->begin, turn->end, to);
 
-	r |= put_name(to, "invoke_agent", agent);
-	r |= -(put_text(to, "gen_ai.provider.name", provider_of(agent)) || put_text(to, "gen_ai.agent.name", agent));
-	r |= put_text(to, "gen_ai.agent.version", s ? usage_agent_version(u, s->agent) : slice(NULL, 0));
+	usage_disjoint(&turn->own, s && s->now ? usage_inside(span_usage(t->span), s->now) : 0, types);
+	sums[0] = has & 1u << USAGE_INPUT ? types[USAGE_INPUT] + types[USAGE_READ] + types[USAGE_WRITE] : -1;
+	sums[1] = has & 1u << USAGE_OUTPUT ? types[USAGE_OUTPUT] + types[USAGE_THOUGHT] : -1;
+	r |= -(put_name(to, "invoke_agent", agent) || put_agent(t, s, &common) || buf_add_slice(to, buf_slice(&common)));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(turn->session));
-	r |= put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0));
 	if (json_type(turn->stop) == JSON_STRING)
 		r |= -(buf_add_string(to, ",{\"key\":\"gen_ai.response.finish_reasons\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":") ||
 			trace_put_string(to, turn->stop) || buf_add_string(to, "}]}}}"));
-	r |= put_tokens(t, turn, to);
-	return -((end_span(turn->failed || turn->unfinished, turn->unfinished ? slice_of("unfinished") :
-		json_type(code) == JSON_NUMBER ? code : slice_of("_OTHER"), to) | r) != 0);
+	r |= -(put_number(to, "gen_ai.usage.input_tokens", sums[0]) || put_number(to, "gen_ai.usage.output_tokens", sums[1]));
+	if (has & 1u << USAGE_READ)
+		r |= put_number(to, "gen_ai.usage.cache_read.input_tokens", types[USAGE_READ]);
+	if (has & 1u << USAGE_WRITE)
+		r |= put_number(to, "gen_ai.usage.cache_creation.input_tokens", types[USAGE_WRITE]);
+	return -((end_span(error, to) | measure(t, turn, buf_slice(&common), sums, error) | r) != 0);
 }
 
 static int
@@ -186,9 +245,10 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 	uint64_t span_id = hash(trace_time(t, c->begin), "tool", id_of(c->session), hash(0, "id", id, 0));
 	int r = begin_span(t, c->session, c->turn, false, span_id, c->begin, c->end, to);
 
-	r |= -(put_name(to, "execute_tool", name) || put_text(to, "gen_ai.tool.name", name) || put_text(to, "gen_ai.tool.call.id", id));
+	r |= -(put_name(to, "execute_tool", name) || put_operation(to, "execute_tool") ||
+		put_text(to, "gen_ai.tool.name", name) || put_text(to, "gen_ai.tool.call.id", id));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(c->session));
-	return -((end_span(c->failed || c->unfinished, slice_of(c->failed ? "_OTHER" : "unfinished"), to) | r) != 0);
+	return -((end_span(slice_of(c->failed ? "_OTHER" : c->unfinished ? "unfinished" : ""), to) | r) != 0);
 }
 
 static int
@@ -202,10 +262,32 @@ put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 	r |= put_text(to, "gen_ai.conversation.id", id_of(w->session));
 	if (w->tool)
 		r |= put_text(to, "gen_ai.tool.call.id", slice(w->tool->id, w->tool->n));
-	return -((end_span(w->unfinished, slice_of("unfinished"), to) | r) != 0);
+	return -((end_span(slice_of(w->unfinished ? "unfinished" : ""), to) | r) != 0);
 }
 
-const struct trace_format trace_otlp = {
-	.begin = "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}}]},"
-		"\"scopeSpans\":[{\"scope\":{\"name\":\"acp-export\",\"version\":\"" VERSION "\"},\"spans\":[",
-	.end = "]}]}]}\n", .turn = put_turn, .tool = put_tool, .wait = put_wait};
+/* --- lines --- */
+
+/* A request up to its spans or metrics. */
+static int
+begin_line(const struct trace_export *t, const char *resources, const char *scopes, const char *what, struct buf *to)
+{
+	return buf_printf(to, "{\"%s\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}},"
+		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"%016" PRIx64 "\"}}]},\"%s\":[{\"scope\":{\"name\":\"acp-export\","
+		"\"version\":\"" VERSION "\"},\"%s\":[", resources, t->instance, scopes, what);
+}
+
+static int
+put_spans(const struct trace_export *t, struct buf *to)
+{
+	return -(begin_line(t, "resourceSpans", "scopeSpans", "spans", to) || buf_add_slice(to, buf_slice(&t->batch)) ||
+		buf_add_string(to, "]}]}]}\n"));
+}
+
+static int
+put_metrics(const struct trace_export *t, struct buf *to)
+{
+	return -(begin_line(t, "resourceMetrics", "scopeMetrics", "metrics", to) || metrics_put(&t->metrics, t->first, t->now, to) ||
+		buf_add_string(to, "]}]}]}\n"));
+}
+
+const struct trace_format trace_otlp = {.line = put_spans, .report = put_metrics, .turn = put_turn, .tool = put_tool, .wait = put_wait};

@@ -5,7 +5,6 @@
 #ifndef PAGE_H
 #define PAGE_H
 
-#include "cmd/acp-export/diff.h"
 #include "cmd/acp-export/transcript.h"
 #include "lib/base/text.h"
 #include "lib/run/out.h"

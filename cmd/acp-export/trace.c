@@ -1,6 +1,11 @@
 /* What the exports of intervals have in common. */
 #include "cmd/acp-export/trace.h"
 
+#include <unistd.h>
+
+/* BATCH: bytes of events that are written at once; MINUTE: us between two reports of the metrics. */
+enum { BATCH = 64 * 1024, MINUTE = 60 * 1000 * 1000 };
+
 uint64_t
 trace_time(const struct trace_export *t, uint64_t us)
 {
@@ -10,7 +15,7 @@ trace_time(const struct trace_export *t, uint64_t us)
 int
 trace_comma(struct trace_export *t, struct buf *to)
 {
-	int r = t->some ? buf_add_string(to, ",") : 0;
+	int r = t->batch.n || (t->some && t->format->begin) ? buf_add_string(to, ",") : 0;
 
 	t->some = true;
 	return r;
@@ -24,19 +29,11 @@ trace_put_string(struct buf *to, struct slice string)
 	return -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
 }
 
-const struct session *
-trace_root(const struct session *s)
-{
-	while (s->parent)
-		s = s->parent;
-	return s;
-}
-
 /* Is this session asked for, or one that it comes from? */
 static bool
 wants(struct trace_export *t, const struct session *s)
 {
-	const struct session *root = s ? trace_root(s) : NULL;
+	const struct session *root = s ? session_root(s) : NULL;
 
 	if (!s || watch_wants(t->watch, slice(root->id, root->n)))
 		return s != NULL;
@@ -67,8 +64,7 @@ event(void *arg, const struct span_event *e)
 	const struct trace_format *f = t->format;
 	const struct session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->wait ? e->wait->session :
 		e->request && f->update && e->request->update.p ? e->request->at : NULL;
-	struct buf *to = out_buf(&t->watch->out);
-	size_t before = to->n;
+	struct buf *to = &t->batch;
 	int r;
 
 	t->waits += e->kind == SPAN_WAIT;
@@ -81,8 +77,7 @@ event(void *arg, const struct span_event *e)
 	if (r == 0)
 		r = e->turn ? f->turn(t, e->turn, to) : e->tool ? f->tool(t, e->tool, to) : e->wait ? f->wait(t, e->wait, to) :
 			f->update(t, e->request, to);
-	t->failed |= r < 0;
-	out_mark(&t->watch->out, before);
+	t->failed |= r < 0 || (to->n >= BATCH && trace_export_flush(t) < 0);
 }
 
 static int
@@ -90,9 +85,9 @@ put_string(struct trace_export *t, const char *text)
 {
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
-	int r = buf_add_string(to, text);
+	int r = text ? buf_add_string(to, text) : 0;
 
-	out_mark(&t->watch->out, before);
+	out_end_record(&t->watch->out, before);
 	return r;
 }
 
@@ -100,13 +95,22 @@ int
 trace_export_open(struct trace_export *t)
 {
 	t->span = span_new(event, t);
-	return t->span ? put_string(t, t->format->begin) : -1;
+	return t->span ? 0 : -1;
 }
 
 int
 trace_export_begin(struct trace_export *t, double started)
 {
-	return span_begin(t->span, started) < 0 || t->failed ? -1 : 0;
+	if (span_begin(t->span, started) < 0 || t->failed)
+		return -1;
+	t->now = trace_time(t, 0);
+	if (t->begun)
+		return 0;
+	t->begun = true;
+	t->first = t->now;
+	/* Of a recording it is always the same. */
+	t->instance = t->first ^ (t->watch->stream ? (uint64_t)getpid() << 52 : 0);
+	return put_string(t, t->format->begin);
 }
 
 int
@@ -116,18 +120,65 @@ trace_export_see(struct trace_export *t, const struct message *original)
 
 	if (t->redact && (redact_line(t->redact, m.msg.text, &m.line) < 0 || msg_scan(m.line, &m.msg, NULL) == MSG_NOISE))
 		return -1;
+	t->now = trace_time(t, m.t);
 	return span_see(t->span, &m) < 0 || t->failed ? -1 : 0;
+}
+
+/* Writes a record that a function builds. */
+static int
+put(struct trace_export *t, int (*build)(const struct trace_export *, struct buf *))
+{
+	struct buf *to = out_buf(&t->watch->out);
+	size_t before = to->n;
+	int r = build(t, to);
+
+	t->written.reports += build == t->format->report;
+	out_commit(&t->watch->out, before, r);
+	return r;
+}
+
+static int
+put_batch(const struct trace_export *t, struct buf *to)
+{
+	return buf_add_slice(to, buf_slice(&t->batch));
+}
+
+int
+trace_export_flush(struct trace_export *t)
+{
+	int r = t->batch.n ? put(t, t->format->line ? t->format->line : put_batch) : 0;
+
+	t->batch.n = 0;
+	return r;
+}
+
+uint64_t
+trace_export_tick(struct trace_export *t, uint64_t now)
+{
+	t->failed |= trace_export_flush(t) < 0;
+	if (!t->changed)
+		return 0;
+	if (now < t->due)
+		return t->due;
+	t->failed |= put(t, t->format->report) < 0;
+	t->changed = false;
+	t->due = now + MINUTE;
+	return 0;
 }
 
 int
 trace_export_end(struct trace_export *t)
 {
-	return span_end(t->span) < 0 || t->failed ? -1 : put_string(t, t->format->end);
+	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 || (t->changed && put(t, t->format->report) < 0))
+		return -1;
+	return t->begun ? put_string(t, t->format->end) : 0;
 }
 
 void
 trace_export_close(struct trace_export *t)
 {
 	span_free(t->span);
+	metrics_free(&t->metrics);
+	buf_free(&t->batch);
 	buf_free(&t->sessions);
 }

@@ -1,7 +1,6 @@
 /* The kinds of session/update, and what each adds to a transcript. */
 #include <stdlib.h>
 
-#include "cmd/acp-export/diff.h"
 #include "cmd/acp-export/transcript_parts.h"
 #include "lib/base/base64.h"
 

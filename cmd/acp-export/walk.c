@@ -1,12 +1,315 @@
 /* The contents of a page from top to bottom, whatever its format. */
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "cmd/acp-export/walk_parts.h"
+#include "cmd/acp-export/page.h"
 #include "lib/base/people.h"
 
 /* How deeply sub-agents are nested; deeper ones are written after the session. */
 enum { DEPTH_MOST = 8, TITLE = 100 };
+
+struct walk {
+	struct page page;
+	const struct transcript *transcript;
+	struct out *out;
+	struct session *separate; /* sub-agents to be written after the session: their parents are nested too deeply */
+	struct buf text;       /* scratch */
+};
+
+/* The plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
+static struct slice
+plain(struct walk *w, struct slice json)
+{
+	if (json.n == 0 || json_type(json) != JSON_STRING)
+		return json;
+	w->text.n = 0;
+	w->page.failed |= json_unescape(json, &w->text) < 0;
+	return buf_slice(&w->text);
+}
+
+/* --- times --- */
+
+/* Sets the box's clock and date from t, us. */
+static void
+put_clock(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t)
+{
+	double when = turn->started + (double)t / 1e6;
+	time_t seconds = (time_t)floor(when);
+	struct tm tm;
+
+	if (!w->transcript->timed)
+		return;
+	if (turn->started > 0 && gmtime_r(&seconds, &tm)) {
+		strftime(b->clock, sizeof(b->clock), "%H:%M:%S", &tm);
+		strftime(b->date, sizeof(b->date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	} else {
+		b->clock[0] = '+';
+		people_duration(b->clock + 1, t);
+	}
+}
+
+static void
+put_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
+{
+	if (w->transcript->timed && to > from)
+		people_duration(b->length, to - from);
+}
+
+/* --- content --- */
+
+static const char *const images[] = {"image/png", "image/jpeg", "image/gif", "image/webp", "", NULL};
+static const char *const tool_kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
+static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
+
+/* Which of the words a JSON string is; the last of them, before NULL, where it is none. */
+static const char *
+word_of(struct slice json, const char *const *words)
+{
+	while (words[1] && !json_string_is(json, *words))
+		words++;
+	return *words;
+}
+
+static bool
+is_base64(struct slice text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (!((text.p[i] >= '0' && text.p[i] <= '9') || (text.p[i] >= 'A' && text.p[i] <= 'Z') ||
+			(text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] && strchr("+/=", text.p[i]))))
+			return false;
+	return text.n > 0;
+}
+
+/* What cannot be shown is named: [audio audio/wav, 12K]. */
+static void
+put_placeholder(struct walk *w, struct slice block, size_t size)
+{
+	struct slice type = transcript_get(block, "type", JSON_STRING), mime = transcript_get(block, "mimeType", JSON_STRING);
+	SCOPED struct buf text = {0};
+	char bytes[PEOPLE_FIGURE];
+
+	w->page.failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
+		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
+		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
+	w->page.paint->line(&w->page, LINE_PLAIN, "text", buf_slice(&text));
+}
+
+static void
+put_link_block(struct walk *w, struct slice uri, struct slice name)
+{
+	struct page *p = &w->page;
+	SCOPED struct buf url = {0};
+
+	p->failed |= json_unescape(uri, &url) < 0;
+	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
+	if (page_is_link(buf_slice(&url)))
+		p->paint->span(p, SPAN_LINK, buf_slice(&url), true);
+	p->paint->text(p, name.p ? plain(w, name) : buf_slice(&url));
+	if (page_is_link(buf_slice(&url)))
+		p->paint->span(p, SPAN_LINK, buf_slice(&url), false);
+	else if (name.p && (p->paint->text(p, slice_of(" ")), true))
+		p->paint->text(p, buf_slice(&url));
+	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), false);
+}
+
+static void
+put_content(struct walk *w, struct slice block)
+{
+	struct page *p = &w->page;
+	struct slice data = transcript_get(block, "data", JSON_STRING), uri = transcript_get(block, "uri", JSON_STRING);
+	struct slice text = transcript_get(block, "text", JSON_STRING), resource = transcript_get(block, "resource", JSON_OBJECT);
+	const char *type = word_of(json_get(block, "mimeType"), images);
+
+	if (text.p) {
+		markup_put(p, plain(w, text));
+	} else if (data.p && *type && is_base64(plain(w, data))) {
+		p->paint->image(p, type, plain(w, data));
+	} else if (resource.p) {
+		uri = transcript_get(resource, "uri", JSON_STRING);
+		text = transcript_get(resource, "text", JSON_STRING);
+		if (uri.p)
+			put_link_block(w, uri, slice(NULL, 0));
+		if (text.p)
+			p->paint->code(p, slice(NULL, 0), plain(w, text));
+	} else if (uri.p) {
+		put_link_block(w, uri, transcript_get(block, "name", JSON_STRING));
+	} else {
+		put_placeholder(w, block, data.n);
+	}
+}
+
+/* --- tool calls --- */
+
+/* A patch is the agent's, and may have any lines. */
+static void
+put_diff(struct walk *w, struct slice part)
+{
+	struct slice path = transcript_get(part, "path", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING), text;
+	SCOPED struct buf name = {0}, lines = {0};
+	const char *at, *newline;
+	struct diff_line line;
+	uint64_t skipped = 0;
+
+	text = plain(w, patch.p ? patch : transcript_get(part, "hunks", JSON_STRING));
+	for (at = text.p; at < text.p + text.n; at = newline + 1) {
+		newline = memchr(at, '\n', (size_t)(text.p + text.n - at));
+		newline = newline ? newline : text.p + text.n;
+		line = (struct diff_line){.sign = DIFF_SAME, .text = slice_between(at, newline)};
+		if (line.text.n && memchr("+- @", *at, patch.p ? 3 : 4))
+			line = (struct diff_line){.sign = (enum diff_sign)*at, .text = slice_between(at + 1, newline)};
+		if (line.sign == DIFF_GAP && json_u64(line.text, &skipped))
+			line = (struct diff_line){.sign = DIFF_GAP, .skipped = (size_t)skipped};
+		w->page.failed |= buf_add(&lines, &line, sizeof(line)) < 0;
+	}
+	if (path.p && !patch.p)
+		w->page.failed |= json_unescape(path, &name) < 0;
+	w->page.paint->diff(&w->page, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
+}
+
+/* An element of a call's content. */
+static void
+put_part(struct walk *w, const struct export_session *x, struct slice part)
+{
+	struct slice type = transcript_get(part, "type", JSON_STRING), content = transcript_get(part, "content", JSON_OBJECT), id;
+	struct terminal *terminal = NULL;
+
+	if (json_string_is(type, "diff")) {
+		put_diff(w, part);
+	} else if (json_string_is(type, "terminal")) {
+		id = plain(w, transcript_get(part, "terminalId", JSON_STRING));
+		if (id.n)
+			HASH_FIND(hh, x->terminals, id.p, (unsigned)id.n, terminal);
+		if (terminal && terminal->output.n)
+			w->page.paint->code(&w->page, slice(NULL, 0), buf_slice(&terminal->output));
+	} else {
+		put_content(w, content.p ? content : part);
+	}
+}
+
+/* {}, [] and "" have no content. */
+static bool
+has_content(struct slice json)
+{
+	return json.n > 2;
+}
+
+/* A JSON value in a box that is folded unless `open`; nothing if it is empty. */
+static void
+put_raw(struct walk *w, const char *label, struct slice json, bool open)
+{
+	struct box box = {.kind = BOX_FOLD, .label = label, .open = open};
+	struct page *p = &w->page;
+	SCOPED struct buf text = {0};
+
+	if (!has_content(json))
+		return;
+	p->paint->open(p, &box);
+	if (json_type(json) == JSON_STRING) {
+		p->paint->code(p, slice(NULL, 0), plain(w, json));
+	} else {
+		p->failed |= json_indent(&text, json, 0, buf_add_slice) < 0;
+		p->paint->code(p, slice_of("json"), buf_slice(&text));
+	}
+	p->paint->close(p, &box);
+}
+
+static void
+put_tool(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
+{
+	struct slice title = buf_slice(&item->field[has_content(buf_slice(&item->field[FIELD_TITLE])) ? FIELD_TITLE : FIELD_NAME]);
+	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), tool_kinds),
+		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct page *p = &w->page;
+	struct slice key, part;
+	SCOPED struct buf name = {0};
+
+	/* A status of another word than those of the protocol is final all the same. */
+	if (item->ended && strcmp(box.state, "pending") == 0)
+		box.state = "ended";
+	box.open = item->changes || strcmp(box.state, "failed") == 0;
+	p->failed |= buf_add_slice(&name, has_content(title) ? plain(w, title) : buf_slice(&item->id)) < 0;
+	box.title = buf_slice(&name);
+	put_clock(w, &box, turn, item->t);
+	put_length(w, &box, item->t, item->end);
+	p->paint->open(p, &box);
+	if (!item->changes)
+		put_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
+	while (it.in.n && json_next(&it, &key, &part))
+		put_part(w, s->data, part);
+	if (!has_content(buf_slice(&item->field[FIELD_CONTENT])))
+		put_raw(w, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
+	p->paint->close(p, &box);
+}
+
+/* --- plans and questions --- */
+
+static void
+put_plan(struct walk *w, const struct item *item)
+{
+	struct box box = {.kind = BOX_PLAN, .label = "Plan"};
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct slice key, entry, status, content;
+	struct page *p = &w->page;
+
+	if (!has_content(it.in) && !item->text.n)
+		return;
+	p->paint->open(p, &box);
+	while (it.in.n && json_next(&it, &key, &entry)) {
+		status = transcript_get(entry, "status", JSON_STRING);
+		content = transcript_get(entry, "content", JSON_STRING);
+		p->paint->line(p, LINE_ENTRY, word_of(status, states), content.p ? plain(w, content) : slice(NULL, 0));
+	}
+	markup_put(p, buf_slice(&item->text));
+	p->paint->close(p, &box);
+}
+
+/* The options, and which of them was chosen. */
+static void
+put_options(struct walk *w, const struct item *item)
+{
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct slice chosen = transcript_get(buf_slice(&item->field[FIELD_OUTPUT]), "outcome.optionId", JSON_STRING);
+	struct slice key, option, id, name;
+	bool yes;
+
+	while (it.in.n && json_next(&it, &key, &option)) {
+		id = transcript_get(option, acp_option_id, JSON_STRING);
+		name = transcript_get(option, "name", JSON_STRING);
+		yes = id.p && chosen.p && json_string_eq(id, chosen);
+		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", name.p || id.p ? plain(w, name.p ? name : id) : slice(NULL, 0));
+	}
+}
+
+static void
+put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
+{
+	bool permission = slice_is(buf_slice(&item->field[FIELD_KIND]), "permission");
+	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question"};
+	struct slice response = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
+	struct page *p = &w->page;
+	SCOPED struct buf title = {0};
+
+	p->failed |= buf_add_slice(&title, plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
+	box.title = buf_slice(&title);
+	put_clock(w, &box, turn, item->t);
+	put_length(w, &box, item->t, item->end);
+	p->paint->open(p, &box);
+	if (permission) {
+		put_options(w, item);
+		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
+		if (outcome.p && !json_string_is(outcome, "selected"))
+			p->paint->line(p, LINE_NOTE, "info", plain(w, outcome));
+	} else if (item->ended) {
+		put_raw(w, "Answer", response, true);
+	}
+	if (!item->ended)
+		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
+	else if (permission && transcript_get(response, "message", JSON_STRING).p)
+		p->paint->line(p, LINE_NOTE, "error", plain(w, transcript_get(response, "message", JSON_STRING)));
+	p->paint->close(p, &box);
+}
 
 /* --- turns --- */
 
@@ -20,7 +323,7 @@ put_text(struct walk *w, const struct item *item)
 		box = (struct box){.kind = BOX_THOUGHT, .label = "Thought"};
 	p->paint->open(p, &box);
 	if (item->kind == ITEM_BLOCK)
-		walk_content(w, buf_slice(&item->field[FIELD_CONTENT]));
+		put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
 	else
 		markup_put(p, buf_slice(&item->text));
 	p->paint->close(p, &box);
@@ -44,7 +347,7 @@ put_user(struct walk *w, const struct session *s, const struct item *item)
 		if (item->kind == ITEM_USER)
 			p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
 		else
-			walk_content(w, buf_slice(&item->field[FIELD_CONTENT]));
+			put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
 		if (!item->next || !is_by_user(item->next))
 			break;
 	}
@@ -82,13 +385,13 @@ put_item(struct walk *w, const struct session *s, const struct export_turn *turn
 		put_text(w, item);
 		break;
 	case ITEM_TOOL:
-		walk_tool(w, s, turn, item);
+		put_tool(w, s, turn, item);
 		break;
 	case ITEM_PLAN:
-		walk_plan(w, item);
+		put_plan(w, item);
 		break;
 	case ITEM_ASK:
-		walk_ask(w, turn, item);
+		put_ask(w, turn, item);
 		break;
 	case ITEM_NOTE:
 		w->page.paint->line(&w->page, LINE_NOTE, slice_is(severity, "error") ? "error" : slice_is(severity, "warning") ? "warning" :
@@ -147,7 +450,7 @@ put_error(struct walk *w, struct slice error)
 	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
 		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
 	w->page.paint->line(&w->page, LINE_NOTE, "error", buf_slice(&text));
-	walk_raw(w, "Details", json_get(error, "data"), false);
+	put_raw(w, "Details", json_get(error, "data"), false);
 	buf_free(&text);
 }
 
@@ -196,7 +499,7 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 
 	snprintf(label, sizeof(label), kinds[turn->kind].label, number);
 	snprintf(box.anchor, sizeof(box.anchor), "s%llu-%s%u", (unsigned long long)s->number, kinds[turn->kind].anchor, number);
-	walk_clock(w, &box, turn, turn->t);
+	put_clock(w, &box, turn, turn->t);
 	w->page.paint->open(&w->page, &box);
 	for (const struct item *item = turn->items; item; item = item->next) {
 		if (is_by_user(item))
@@ -211,7 +514,7 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 	put_foot(w, turn);
 	w->page.paint->close(&w->page, &box);
 	/* What has been written is not needed any more. */
-	out_mark(w->out, 0);
+	out_end_record(w->out, 0);
 	if (out_failed(w->out))
 		w->page.failed = true;
 	else
@@ -370,7 +673,7 @@ page_write(const struct transcript *t, const struct session *chosen, const struc
 		}
 	}
 	paint->end(&w.page);
-	out_mark(out, 0);
+	out_end_record(out, 0);
 	buf_free(&w.text);
 	buf_free(&w.page.prefix);
 	return w.page.failed ? -1 : 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "cmd/acp-fault/work.h"
+#include "cmd/acp-fault/fault.h"
 #include "lib/base/cli.h"
 
 enum { UNHELD_MOST = 1024 * 1024 /* bytes of queued text without a held line: above this nothing more is read */ };
@@ -66,7 +66,7 @@ send_waiting(struct fault_state *x, struct track *t, uint64_t passed_by, bool lo
 	else
 		report_add(x->report, &t->waiting_about, t->waiting_rule, t->waiting_fault, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
 	while (t->waiting.first)
-		queue_add(&t->queue, queue_take(&t->waiting));
+		queue_add(&t->queue, queue_remove_first(&t->waiting));
 }
 
 /* Sends the next piece of the parcel. *all: whether all of it has left. */
@@ -126,7 +126,7 @@ send_direction(struct fault_state *x, enum acp_direction dir, uint64_t now)
 		if (!t->closed && send_text(x, dir, t->queue.first, now, &all) < 0)
 			fail_no_memory(x);
 		else if (t->closed || all)
-			send_end(x, dir, queue_take(&t->queue));
+			send_end(x, dir, queue_remove_first(&t->queue));
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/acp-fault/work.h"
+#include "cmd/acp-fault/fault.h"
 #include "lib/base/cli.h"
 
 /* --- arguments --- */
@@ -22,14 +22,14 @@ cut(char *text, char separator)
 }
 
 static const char *
-take_probability(struct argument *a, char *text)
+parse_probability(struct argument *a, char *text)
 {
 	return cli_probability(text, &a->p) < 0 ? "expected a probability, such as 0.1 or 10%" : NULL;
 }
 
 /* How long a message waits for another to go before it. */
 static const char *
-take_wait(struct argument *a, char *text)
+parse_wait(struct argument *a, char *text)
 {
 	const char *time = cut(text, ',');
 
@@ -40,7 +40,7 @@ take_wait(struct argument *a, char *text)
 }
 
 static const char *
-take_delay(struct argument *a, char *text)
+parse_delay(struct argument *a, char *text)
 {
 	const char *jitter = cut(text, ',');
 
@@ -51,19 +51,19 @@ take_delay(struct argument *a, char *text)
 }
 
 static const char *
-take_duration(struct argument *a, char *text)
+parse_duration(struct argument *a, char *text)
 {
 	return cli_duration(text, &a->us) < 0 ? cli_want_duration : NULL;
 }
 
 static const char *
-take_count(struct argument *a, char *text)
+parse_count(struct argument *a, char *text)
 {
 	return cli_count(text, &a->n) < 0 || a->n == 0 ? "expected a number, at least 1" : NULL;
 }
 
 static const char *
-take_rate(struct argument *a, char *text)
+parse_rate(struct argument *a, char *text)
 {
 	size_t rate;
 
@@ -73,9 +73,15 @@ take_rate(struct argument *a, char *text)
 	return NULL;
 }
 
+static const char *
+parse_size(struct argument *a, char *text)
+{
+	return parse_rate(a, text) ? "expected a size in bytes, such as 500 or 64K" : NULL;
+}
+
 /* A pause of nothing would be none: both pieces would leave in one write. */
 static const char *
-take_split(struct argument *a, char *text)
+parse_split(struct argument *a, char *text)
 {
 	const char *pause = cut(text, ',');
 
@@ -86,7 +92,7 @@ take_split(struct argument *a, char *text)
 }
 
 static const char *
-take_method(struct argument *a, char *text)
+parse_method(struct argument *a, char *text)
 {
 	char *why = NULL;
 
@@ -101,7 +107,7 @@ take_method(struct argument *a, char *text)
 }
 
 static const char *
-take_error(struct argument *a, char *text)
+parse_error(struct argument *a, char *text)
 {
 	char *code = cut(text, '='), *message = code ? cut(code, ',') : NULL, *end = NULL;
 	long n;
@@ -112,7 +118,7 @@ take_error(struct argument *a, char *text)
 		return "expected METHOD=CODE or METHOD=CODE,MESSAGE, such as session/prompt=-32603,overloaded";
 	a->code = (int)n;
 	a->text = message ? message : "acp-fault";
-	return take_method(a, text);
+	return parse_method(a, text);
 }
 
 /* --- what they can hit --- */
@@ -157,6 +163,22 @@ names_session(const struct argument *a, const struct message *s)
 	return session_of(&s->msg).p != NULL;
 }
 
+/* The object of params or a result that its _meta would be in; p NULL: it can have none. */
+static struct slice
+body_of(const struct msg *m)
+{
+	struct slice body = m->kind == MSG_RESPONSE ? m->result : m->params, meta = json_get(body, "_meta");
+
+	return json_type(body) == JSON_OBJECT && (!meta.p || json_type(meta) == JSON_OBJECT) ? body : slice(NULL, 0);
+}
+
+static bool
+has_body(const struct argument *a, const struct message *s)
+{
+	(void)a;
+	return body_of(&s->msg).p != NULL;
+}
+
 /* --- the report --- */
 
 int
@@ -183,7 +205,7 @@ report_vadd(struct log *l, const struct buf *about, const struct rule *r, enum f
 		|| buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) || buf_vprintf(to, details, args) || buf_add_string(to, "}\n"))
 		log_add(l, slice(NULL, 0));
 	else
-		log_mark(l);
+		log_end_record(l);
 }
 
 void
@@ -237,9 +259,9 @@ length(const struct work *w)
 	return w->parcel->text.n - !w->line->torn;
 }
 
-/* --- the ids in it --- */
+/* --- the values in it --- */
 
-/* Replaces a value of the message, and reports it. */
+/* Replaces a slice of the copied message. */
 static int
 replace(struct work *w, struct slice was, struct slice is)
 {
@@ -247,12 +269,36 @@ replace(struct work *w, struct slice was, struct slice is)
 	struct splice splice = {was.p, was.p + was.n, is};
 	int r = splice_write(buf_slice(text), &splice, 1, &made);
 
-	if (r == 0)
-		report(w, ",\"was\":%.*s,\"is\":%.*s", (int)was.n, was.p, (int)is.n, is.p);
 	w->message_n += is.n - was.n;
 	buf_free(text);
 	*text = made;
 	return r;
+}
+
+/* An id that nobody has used. */
+enum { ID_LEAST = 1000 * 1000 * 1000 };
+
+/*
+ * Appends an id (JSON text) that replaces `id`: of the same type (FAULT_WRONG_ID); of another type, with the same digits if it has
+ * only digits (FAULT_ID_TYPE); of a session that does not exist (FAULT_STALE_SESSION).
+ */
+static int
+other_id(const struct chance *c, enum fault fault, struct slice id, struct buf *to)
+{
+	bool string = json_type(id) == JSON_STRING;
+	struct slice inside = string ? slice(id.p + 1, id.n - 2) : id;
+	uint64_t is, was;
+
+	if (fault == FAULT_STALE_SESSION)
+		return buf_printf(to, "\"stale-%08" PRIx32 "\"", (uint32_t)chance_below(c, fault, 1, UINT32_MAX));
+	if (fault == FAULT_ID_TYPE && !string)
+		return buf_printf(to, "\"%.*s\"", (int)id.n, id.p);
+	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && json_u64(inside, &was))
+		return buf_add_slice(to, inside);
+	is = ID_LEAST + chance_below(c, fault, 1, ID_LEAST);
+	if (fault == FAULT_WRONG_ID && json_type(id) != JSON_NUMBER)
+		return buf_printf(to, "\"acp-fault-%" PRIu64 "\"", is);
+	return buf_printf(to, "%" PRIu64, fault == FAULT_WRONG_ID && json_u64(id, &was) && was == is ? is + 1 : is);
 }
 
 static int
@@ -268,7 +314,44 @@ change_id(struct work *w)
 	was = w->fault == FAULT_STALE_SESSION ? session_of(&m) : m.id;
 	if (!was.p)
 		return 0;
-	return damage_id(&w->chance, w->fault, was, &is) || replace(w, was, buf_slice(&is)) ? -1 : 0;
+	if (other_id(&w->chance, w->fault, was, &is) < 0)
+		return -1;
+	report(w, ",\"was\":%.*s,\"is\":%.*s", (int)was.n, was.p, (int)is.n, is.p);
+	return replace(w, was, buf_slice(&is));
+}
+
+/* Into the text that another acp-fault has put there, or else as the first member. */
+static int
+pad(struct work *w)
+{
+	const struct argument *a = &w->rule->of[FAULT_PAD];
+	struct slice body, meta, old;
+	SCOPED struct buf text = {0};
+	const char *at;
+	struct msg m;
+	int r = 0;
+
+	if (change(w) < 0)
+		return -1;
+	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, NULL);
+	body = body_of(&m);
+	if (!body.p)
+		return 0;
+	meta = json_get(body, "_meta");
+	old = json_get(meta, fault_name);
+	at = 1 + (json_type(old) == JSON_STRING ? old.p : meta.p ? meta.p : body.p);
+	if (json_type(old) != JSON_STRING)
+		r = buf_printf(&text, "%s\"%s\":\"", meta.p ? "" : "\"_meta\":{", fault_name);
+	if (r < 0 || buf_reserve(&text, a->n) < 0)
+		return -1;
+	memset(text.p + text.n, 'x', a->n);
+	text.n += a->n;
+	if (json_type(old) != JSON_STRING)
+		r = buf_printf(&text, "\"%s%s", meta.p ? "" : "}", json_is_empty(meta.p ? meta : body) ? "" : ",");
+	if (r < 0)
+		return -1;
+	report(w, ",\"byte\":%zu,\"bytes\":%zu", (size_t)(at - w->parcel->text.p) + 1, text.n);
+	return replace(w, slice(at, 0), buf_slice(&text));
 }
 
 /* --- faults after which the line does not leave --- */
@@ -296,11 +379,20 @@ answer(struct work *w)
 
 /* --- its bytes --- */
 
-/* Sends another line before the one that is hit. */
+/* Sends another line before the one that is hit, such as agents print. */
 static int
 add_noise(struct work *w)
 {
-	struct slice text = damage_noise(&w->chance);
+	static const char *const lines[] = {
+		"",
+		"42",
+		"acp-fault: this line is no message",
+		"[1/3] migrating settings ...",
+		"\033[32mready\033[0m",
+		"(node:1) Warning: something is deprecated",
+		"{\"level\":\"info\",\"text\":\"started\"}",
+	};
+	struct slice text = slice_of(lines[chance_below(&w->chance, FAULT_NOISE, 1, sizeof(lines) / sizeof(lines[0]))]);
 	struct parcel *p = parcel_new(frame_now(w->x->frame));
 	SCOPED struct buf quoted = {0};
 
@@ -313,21 +405,32 @@ add_noise(struct work *w)
 	return 0;
 }
 
-/* Inside an envelope, where there is one. */
+/* One byte becomes another, never from or to a newline. Inside an envelope, where there is one. */
 static int
 corrupt(struct work *w)
 {
 	unsigned char was, is;
-	size_t at;
+	char *at;
 
 	if (w->message_n == 0)
 		return 0;
 	if (change(w) < 0)
 		return -1;
-	at = w->message_at + damage_byte(&w->chance, w->parcel->text.p + w->message_at, w->message_n, &was);
-	is = (unsigned char)w->parcel->text.p[at];
-	report(w, ",\"byte\":%zu,\"was\":%u,\"is\":%u", at + 1, was, is);
+	at = w->parcel->text.p + w->message_at + chance_below(&w->chance, FAULT_CORRUPT, 1, w->message_n);
+	was = (unsigned char)*at;
+	is = (unsigned char)(was + 1 + chance_below(&w->chance, FAULT_CORRUPT, 2, 255));
+	while (is == '\n' || is == was)
+		is++;
+	*at = (char)is;
+	report(w, ",\"byte\":%zu,\"was\":%u,\"is\":%u", (size_t)(at - w->parcel->text.p) + 1, was, is);
 	return 0;
+}
+
+/* How many of its n bytes are left of a line that this fault cuts: at least one, and not all, where possible. */
+static size_t
+cut_length(const struct work *w, size_t n)
+{
+	return n > 1 ? 1 + chance_below(&w->chance, w->fault, 1, n - 1) : n;
 }
 
 /* The newline stays, so that the next line is not damaged. */
@@ -340,7 +443,7 @@ cut_short(struct work *w)
 	if (change(w) < 0)
 		return -1;
 	n = length(w);
-	left = damage_cut(&w->chance, FAULT_TRUNCATE, n);
+	left = cut_length(w, n);
 	text->n = left;
 	if (!w->line->torn)
 		text->p[text->n++] = '\n';
@@ -437,7 +540,7 @@ exit_after(struct work *w)
 	if (change(w) < 0)
 		return -1;
 	n = length(w);
-	text->n = damage_cut(&w->chance, FAULT_EXIT, n);
+	text->n = cut_length(w, n);
 	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
 	return 0;
 }
@@ -445,25 +548,26 @@ exit_after(struct work *w)
 /* --- the table --- */
 
 const struct fault_kind fault_kinds[FAULTS] = {
-	{FAULT_NOISE, "noise", "noise", take_probability, NULL, add_noise, KIND_DICE | KIND_BY_TIME},
-	{FAULT_ERROR, "error", "error", take_error, is_request_of, answer, 0},
-	{FAULT_HANG, "hang", "hang", take_method, is_request_of, discard, 0},
-	{FAULT_DROP, "drop", "drop", take_probability, NULL, discard, 0},
-	{FAULT_STALE_SESSION, "stale-session", "stale-session", take_probability, names_session, change_id, KIND_DICE},
-	{FAULT_WRONG_ID, "wrong-id", "wrong-id", take_probability, is_response, change_id, KIND_DICE},
-	{FAULT_ID_TYPE, "id-type", "id-type", take_probability, is_response, change_id, KIND_DICE},
-	{FAULT_CORRUPT, "corrupt", "corrupt", take_probability, NULL, corrupt, KIND_DICE},
-	{FAULT_TRUNCATE, "truncate", "truncate", take_probability, NULL, cut_short, KIND_DICE},
-	{FAULT_DUPLICATE, "duplicate", "duplicate", take_probability, NULL, duplicate, 0},
-	{FAULT_REORDER, "reorder", "reorder", take_wait, NULL, wait_for_other, 0},
-	{FAULT_OVERTAKE, "overtake", "overtake", take_wait, is_notification, wait_for_other, 0},
-	{FAULT_DELAY, "delay", "delay", take_delay, NULL, delay, 0},
-	{FAULT_STALL, "stall", "stall", take_duration, NULL, stall, KIND_BY_TIME},
-	{FAULT_SPLIT, "split", "split", take_split, NULL, split, 0},
-	{FAULT_BANDWIDTH, "bandwidth", "bandwidth", take_rate, NULL, limit_rate, 0},
-	{FAULT_CLOSE, "close-after", "close", take_count, NULL, close_after, KIND_COUNTS | KIND_BY_TIME},
-	{FAULT_EXIT, "exit-after", "exit", take_count, NULL, exit_after, KIND_COUNTS | KIND_BY_TIME},
-	{FAULT_LINGER, "linger", "linger", take_duration, NULL, NULL, 0},
+	{FAULT_NOISE, "noise", "noise", parse_probability, NULL, add_noise, KIND_DICE | KIND_BY_TIME},
+	{FAULT_ERROR, "error", "error", parse_error, is_request_of, answer, 0},
+	{FAULT_HANG, "hang", "hang", parse_method, is_request_of, discard, 0},
+	{FAULT_DROP, "drop", "drop", parse_probability, NULL, discard, 0},
+	{FAULT_STALE_SESSION, "stale-session", "stale-session", parse_probability, names_session, change_id, KIND_DICE},
+	{FAULT_WRONG_ID, "wrong-id", "wrong-id", parse_probability, is_response, change_id, KIND_DICE},
+	{FAULT_ID_TYPE, "id-type", "id-type", parse_probability, is_response, change_id, KIND_DICE},
+	{FAULT_PAD, "pad", "pad", parse_size, has_body, pad, 0},
+	{FAULT_CORRUPT, "corrupt", "corrupt", parse_probability, NULL, corrupt, KIND_DICE},
+	{FAULT_TRUNCATE, "truncate", "truncate", parse_probability, NULL, cut_short, KIND_DICE},
+	{FAULT_DUPLICATE, "duplicate", "duplicate", parse_probability, NULL, duplicate, 0},
+	{FAULT_REORDER, "reorder", "reorder", parse_wait, NULL, wait_for_other, 0},
+	{FAULT_OVERTAKE, "overtake", "overtake", parse_wait, is_notification, wait_for_other, 0},
+	{FAULT_DELAY, "delay", "delay", parse_delay, NULL, delay, 0},
+	{FAULT_STALL, "stall", "stall", parse_duration, NULL, stall, KIND_BY_TIME},
+	{FAULT_SPLIT, "split", "split", parse_split, NULL, split, 0},
+	{FAULT_BANDWIDTH, "bandwidth", "bandwidth", parse_rate, NULL, limit_rate, 0},
+	{FAULT_CLOSE, "close-after", "close", parse_count, NULL, close_after, KIND_COUNTS | KIND_BY_TIME},
+	{FAULT_EXIT, "exit-after", "exit", parse_count, NULL, exit_after, KIND_COUNTS | KIND_BY_TIME},
+	{FAULT_LINGER, "linger", "linger", parse_duration, NULL, NULL, 0},
 };
 
 const struct fault_kind *

@@ -23,6 +23,7 @@ static const char help[] =
 	"      --stale-session P  replace the session id by an unknown one\n"
 	"      --wrong-id P      replace the id of a response by an unknown one\n"
 	"      --id-type P       change the type of the id of a response\n"
+	"      --pad SIZE        put a text of SIZE bytes into _meta of the message\n"
 	"      --corrupt P       change one byte\n"
 	"      --truncate P      cut the line short\n"
 	"      --duplicate P     send the message twice\n"
@@ -76,7 +77,7 @@ static const struct cli_rule combinations[] = {
 /* --- a rule --- */
 
 static void
-take_fault(const struct cli_taken *t)
+parse_fault(const struct cli_argument *t)
 {
 	struct rule *r = t->at;
 	enum fault fault = (enum fault)t->option->value;
@@ -95,7 +96,7 @@ take_fault(const struct cli_taken *t)
 }
 
 static void
-take_at(const struct cli_taken *t)
+parse_at(const struct cli_argument *t)
 {
 	struct rule *r = t->at;
 
@@ -109,7 +110,7 @@ take_at(const struct cli_taken *t)
 
 /* What ends a process, in words: TERM, SIGTERM. */
 static void
-take_signal(const struct cli_taken *t)
+parse_signal(const struct cli_argument *t)
 {
 	static const int others[] = {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
 	const char *name = strncmp(t->argument, "SIG", 3) == 0 ? t->argument + 3 : t->argument;
@@ -135,10 +136,10 @@ static const struct cli_option rule_options[] = {
 	{"from-match", 0, CLI_COUNT(struct rule, from_match), .least = 1},
 	{"every", 0, CLI_COUNT(struct rule, every), .least = 1},
 	{"once", 0, CLI_FLAG(struct rule, once)},
-	{"at", 0, CLI_TAKE(take_at)},
+	{"at", 0, CLI_PARSE(parse_at)},
 	{"torn", 0, CLI_FLAG(struct rule, torn)},
 	{"exit-status", 0, CLI_COUNT(struct rule, exit_status), .most = 255},
-	{"exit-signal", 0, CLI_TAKE_AT(take_signal, int, struct rule, exit_signal)},
+	{"exit-signal", 0, CLI_PARSE_AT(parse_signal, int, struct rule, exit_signal)},
 	{0},
 };
 
@@ -170,7 +171,7 @@ add_rule(struct options *o, unsigned line)
 
 /* text: the line, as a shell would read it; where it is in words. */
 static void
-take_line(struct options *o, const char *text, unsigned number, const char *where)
+parse_line(struct options *o, const char *text, unsigned number, const char *where)
 {
 	const struct cli_tool of_line = {where, NULL, rule_options};
 	struct rule *r = add_rule(o, number);
@@ -211,7 +212,7 @@ read_plan(struct options *o, const char *name)
 		where.n = 0;
 		if (buf_printf(&where, "%s: %s: line %u", fault_name, name, line) < 0 || !buf_string(&where))
 			cli_no_memory(fault_name);
-		take_line(o, text, line, where.p);
+		parse_line(o, text, line, where.p);
 	}
 	if (!file || ferror(file))
 		cli_die(EXIT_USAGE, fault_name, "--plan %s: %s", name, strerror(errno));
@@ -224,7 +225,7 @@ read_plan(struct options *o, const char *name)
 /* --- the command line --- */
 
 static void
-take_plan(const struct cli_taken *t)
+parse_plan(const struct cli_argument *t)
 {
 	char **plan = t->at;
 
@@ -235,7 +236,7 @@ take_plan(const struct cli_taken *t)
 
 static const struct cli_option options[] = {
 	{CLI_ROWS_BEHIND(struct options, rules, rule_options)},
-	{"plan", 0, CLI_TAKE_AT(take_plan, char *, struct options, inputs[0])},
+	{"plan", 0, CLI_PARSE_AT(parse_plan, char *, struct options, inputs[0])},
 	{"seed", 0, CLI_COUNT(struct options, seed)},
 	{"report", 0, CLI_TEXT(struct options, report)},
 	{"clean", 0, CLI_FLAG(struct options, frame.clean)},
@@ -253,7 +254,7 @@ main(int argc, char **argv)
 	int status;
 
 	for (const struct fault_kind *k = fault_kinds; k < fault_kinds + FAULTS; k++)
-		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_TAKE(take_fault), .value = (int)k->fault};
+		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_PARSE(parse_fault), .value = (int)k->fault};
 	add_rule(&o, 0);
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	check_rule(&o.rules[0], &line);

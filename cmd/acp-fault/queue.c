@@ -1,4 +1,4 @@
-#include "cmd/acp-fault/queue.h"
+#include "cmd/acp-fault/fault.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -10,7 +10,7 @@ void
 queue_free(struct queue *q)
 {
 	while (q->first)
-		parcel_free(queue_take(q));
+		parcel_free(queue_remove_first(q));
 }
 
 struct parcel *
@@ -76,7 +76,7 @@ queue_piece(struct queue *q, size_t n, uint64_t now, bool end)
 }
 
 struct parcel *
-queue_take(struct queue *q)
+queue_remove_first(struct queue *q)
 {
 	struct parcel *p = q->first;
 

@@ -1,7 +1,7 @@
 /* Rules: which faults hit a message. */
 #include <stdlib.h>
 
-#include "cmd/acp-fault/work.h"
+#include "cmd/acp-fault/fault.h"
 
 bool
 rule_has_faults(const struct rule *r)

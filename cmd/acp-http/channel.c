@@ -47,7 +47,7 @@ tls_finish(void *ssl)
 
 /* --- what comes --- */
 
-/* Which of the two it speaks: ALPN says it, or the first bytes. */
+/* Which version of HTTP it speaks: ALPN says it, or the first bytes. */
 static void
 choose(struct channel *ch)
 {
@@ -61,49 +61,40 @@ choose(struct channel *ch)
 		ch->kind = CHANNEL_H1;
 		ch->respond = h1_respond;
 	} else if (n == sizeof(preface) - 1 || length == 2) {
-		ch->kind = CHANNEL_H2;
 		ch->respond = h2_respond;
 		if (h2_open(ch) < 0)
 			endpoint_abort(&ch->far);
+		else
+			ch->kind = CHANNEL_H2;
 	}
-}
-
-/* For what is not HTTP (any more). */
-static void
-pass_on(struct channel *ch, struct slice bytes)
-{
-	if (ch->kind == CHANNEL_H2)
-		h2_receive(ch, bytes);
-	else if (ch->kind == CHANNEL_WS && ch->conn)
-		ws_receive(&ch->conn->ws, bytes);
 }
 
 static bool
 received(void *arg, enum input_got got, const struct line *line)
 {
 	struct channel *ch = arg;
+	struct slice bytes = line->text;
 
-	ch->read += line->text.n;
+	ch->read += bytes.n;
 	if (ch->far.finishing)
 		return true;
+	if (ch->kind == CHANNEL_NEW || ch->kind == CHANNEL_H1) {
+		if (buf_add_slice(&ch->in, bytes) < 0)
+			endpoint_abort(&ch->far);
+		else if (ch->kind == CHANNEL_NEW)
+			choose(ch);
+		if (ch->kind == CHANNEL_H1)
+			h1_receive(ch);
+		bytes = buf_slice(&ch->in);
+	}
 	if (ch->kind == CHANNEL_LINES && ch->conn)
 		link_line(&ch->conn->link, got, line);
-	if (ch->kind != CHANNEL_NEW && ch->kind != CHANNEL_H1) {
-		pass_on(ch, line->text);
-		return true;
-	}
-	if (buf_add_slice(&ch->in, line->text) < 0) {
-		endpoint_abort(&ch->far);
-		return true;
-	}
-	if (ch->kind == CHANNEL_NEW)
-		choose(ch);
-	if (ch->kind == CHANNEL_H1)
-		h1_receive(ch);
-	if (ch->kind == CHANNEL_H2 || ch->kind == CHANNEL_WS) {
-		pass_on(ch, buf_slice(&ch->in));
+	else if (ch->kind == CHANNEL_WS && ch->conn)
+		ws_receive(&ch->conn->ws, bytes);
+	else if (ch->kind == CHANNEL_H2)
+		h2_receive(ch, bytes);
+	if (ch->kind > CHANNEL_H1)
 		buf_free(&ch->in);
-	}
 	return true;
 }
 
@@ -185,30 +176,6 @@ happened(void *arg, enum endpoint_event event)
 	}
 }
 
-static void
-turn_away(struct server *s, struct channel *ch, int fd)
-{
-	report_verbose(&s->service, NULL, "refused: too many connections");
-	free(ch);
-	close(fd);
-}
-
-/* Plain lines: a connection of the protocol from the beginning. */
-static void
-begin_lines(struct channel *ch)
-{
-	struct server *s = ch->server;
-
-	ch->kind = CHANNEL_LINES;
-	ch->conn = conn_new(s, PROFILE_TCP);
-	if (ch->conn) {
-		ch->conn->channel = ch;
-		loop_remove_timer(s->service.loop, &ch->timer);
-	} else {
-		channel_free(ch);
-	}
-}
-
 void
 channel_new(struct server *s, int fd)
 {
@@ -218,8 +185,10 @@ channel_new(struct server *s, int fd)
 	SSL *ssl = ch && s->tls ? SSL_new(s->tls) : NULL;
 
 	if (!ch || (s->tls && (!ssl || SSL_set_fd(ssl, fd) != 1))) {
+		report_verbose(&s->service, NULL, "refused: too many connections");
 		SSL_free(ssl);
-		turn_away(s, ch, fd);
+		free(ch);
+		close(fd);
 		return;
 	}
 	if (ssl)
@@ -232,10 +201,15 @@ channel_new(struct server *s, int fd)
 	DL_APPEND(s->channels, ch);
 	s->nchannels++;
 	loop_add_timer(s->service.loop, &ch->timer, REQUEST);
-	if (endpoint_open(&ch->far, s->service.loop, fd, fd, o->plain ? o->limit : 0) < 0)
+	if (endpoint_open(&ch->far, s->service.loop, fd, fd, o->plain ? o->limit : 0) < 0) {
 		channel_free(ch);
-	else if (o->plain)
-		begin_lines(ch);
+	} else if (o->plain && !(ch->conn = conn_new(s, PROFILE_TCP))) {
+		channel_free(ch);
+	} else if (o->plain) {
+		ch->kind = CHANNEL_LINES;
+		ch->conn->channel = ch;
+		loop_remove_timer(s->service.loop, &ch->timer);
+	}
 }
 
 void

@@ -28,8 +28,6 @@ struct posts {
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* there is an HTTP/2 connection */
 	struct transfer delete;
-	/* A stream cannot be had: what was to be posted for it is not. */
-	void (*refused)(struct client *, const struct stream *, unsigned status);
 };
 
 struct client {
@@ -68,15 +66,12 @@ struct client {
 	struct posts posts;
 };
 
-/* --- client.c --- */
+/* --- transfer.c: libcurl in the loop, and what the client's files share --- */
 
 /* The connection is over: the local peer's open requests get an error. NULL: in order. */
 void client_over(struct client *, const char *why, ...) __attribute__((format(printf, 2, 3)));
 /* Stores the cookies of a response, where there is one, and writes them to their file. value: of Set-Cookie; NULL: that was all. */
 void client_cookie(struct client *, const char *value);
-
-/* --- transfer.c: libcurl in the loop --- */
-
 /* 0, or -1. */
 int transfers_open(struct client *);
 void transfers_close(struct client *);
@@ -115,12 +110,13 @@ struct stream {
 	bool wanted;                  /* to be opened */
 	bool open;                    /* the server has accepted it */
 	bool paused, ended;           /* ended: the session is closed */
+	unsigned refused;             /* the status that it was refused with; 0: it was not */
 	bool blocked;                 /* a POST for it is under way, or waits; while POSTs are started */
 	struct buf line, data;        /* of an event */
 	bool has_data;
 	uint64_t pause;               /* before it is opened again */
 	struct loop_timer again, deadline;
-	uint64_t lost;                /* when it was lost */
+	uint64_t opened, lost;        /* when it was, the last time */
 	UT_hash_handle hh;
 	char name[];
 };

@@ -95,12 +95,6 @@ send_parcel(void *arg, const struct parcel *p)
 
 /* --- the end --- */
 
-static bool
-agent_is_done(const struct conn *c)
-{
-	return !c->started || (c->ended && c->link.local_ended && !endpoint_can_read(&c->err));
-}
-
 void
 conn_free(struct conn *c)
 {
@@ -116,7 +110,7 @@ conn_free(struct conn *c)
 	loop_remove_timer(loop, &c->idle);
 	loop_remove_timer(loop, &c->beat);
 	loop_remove_task(loop, &c->task);
-	if (c->started) {
+	if (c->child.pid > 0) {
 		/* Nothing of it is left running: its group lives as long as it is not buried. */
 		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
 		proc_guardian_remove(&s->guardian, c->child.pid);
@@ -215,16 +209,12 @@ finish(struct conn *c)
 
 /* --- the state --- */
 
-static bool
-all_is_sent(const struct conn *c)
-{
-	return c->profile == PROFILE_HTTP ? c->queued == 0 : c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far));
-}
-
 /* Who may be read, and what can be sent now. */
 static void
-steer(struct conn *c)
+update(void *arg)
 {
+	struct conn *c = arg;
+	struct loop *loop = c->server->service.loop;
 	struct exchange *x;
 
 	flow_steer(c);
@@ -236,15 +226,6 @@ steer(struct conn *c)
 		conn_forget(x);
 		exchange_respond(x, 202, NULL, NULL, slice(NULL, 0));
 	}
-}
-
-static void
-update(void *arg)
-{
-	struct conn *c = arg;
-	struct loop *loop = c->server->service.loop;
-
-	steer(c);
 	if (c->link.local_ended) {
 		/* It can answer nothing any more. */
 		link_fail(&c->link, "the agent has ended");
@@ -256,9 +237,11 @@ update(void *arg)
 		c->last_written = c->link.local.out.written;
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	}
-	if (c->finished && all_is_sent(c))
+	/* A WebSocket ends with its close frames. */
+	if (c->finished && (c->profile == PROFILE_HTTP ? c->queued == 0
+			: c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far))))
 		conn_leave(c, "the agent has ended");
-	if (c->gone && agent_is_done(c))
+	if (c->gone && (c->child.pid <= 0 || (c->ended && c->link.local_ended && !endpoint_can_read(&c->err))))
 		conn_free(c);
 }
 
@@ -300,47 +283,22 @@ static int
 start_agent(struct conn *c)
 {
 	struct server *s = c->server;
-	int theirs[3], ours[3], i, error;
-	struct proc_fd fds[3];
-	struct proc_spec spec = {.argv = s->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL, .guardian = &s->guardian};
+	struct proc_spec spec = {.argv = s->options->command, .death_signal = SIGKILL, .guardian = &s->guardian};
+	int ours[3];
 
-	if (proc_pipes(3, theirs, ours) < 0)
-		return -1;
-	for (i = 0; i < 3; i++)
-		fds[i] = (struct proc_fd){theirs[i], i};
-	c->child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = agent_ended, .arg = c};
-	error = errno;
-	for (i = 0; i < 3; i++)
-		close(theirs[i]);
-	c->started = c->child.pid >= 0;
-	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
-	if ((link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) < 0)
-		return -1;
-	errno = error;
-	if (!c->started)
+	c->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, NULL), .ended = agent_ended, .arg = c};
+	if (c->child.pid < 0)
 		return -1;
 	loop_add_child(s->service.loop, &c->child);
-	return 0;
-}
-
-/* 0, or -1 with errno. */
-static int
-make_id(struct conn *c)
-{
-	unsigned char bytes[ID_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return -1;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
-	snprintf(c->label, sizeof(c->label), "%.*s", LABEL, c->id);
-	return 0;
+	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
+	return (link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) < 0 ? -1 : 0;
 }
 
 struct conn *
 conn_new(struct server *s, enum profile profile)
 {
 	struct conn *c = calloc(1, sizeof(*c));
+	unsigned char bytes[ID_BYTES];
 
 	if (!c)
 		return NULL;
@@ -354,7 +312,12 @@ conn_new(struct server *s, enum profile profile)
 	c->task = (struct loop_task){.run = update, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;
-	if (make_id(c) == 0 && start_agent(c) == 0 && (c->own = flow_of(c, slice("", 0))))
+	if (getrandom(bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes)) {
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
+		snprintf(c->label, sizeof(c->label), "%.*s", LABEL, c->id);
+	}
+	if (c->id[0] && start_agent(c) == 0 && (c->own = flow_of(c, slice("", 0))))
 		return c;
 	report(&s->service, NULL, "%s: %s", s->options->command[0], errno == ENOENT ? "command not found" : strerror(errno));
 	conn_free(c);

@@ -84,13 +84,9 @@ cookies_write(const struct buf *jar, const char *path)
 {
 	struct replace file = {0};
 	char *why = NULL;
-	int r = replace_open(&file, path, NULL, &why), error;
+	int r = replace_open(&file, path, NULL, &why) < 0 ? -1 : replace_with(&file, 0600, buf_slice(jar));
 
-	if (r == 0)
-		r = replace_with(&file, 0600, buf_slice(jar));
-	error = errno;
 	replace_close(&file);
 	free(why);
-	errno = error;
 	return r;
 }

@@ -61,38 +61,38 @@ exchange_header(const struct exchange *x, const char *name)
 	return NULL;
 }
 
-bool
+void
 exchange_body(struct exchange *x, struct slice piece)
 {
 	struct channel *ch = x->channel;
 
-	if (x->refused)
-		return false;
-	if (piece.n > ch->server->options->limit - x->body.n) {
+	if (x->responded)
+		return;
+	if (piece.n > ch->server->options->limit - x->body.n)
 		exchange_refuse(x, 413, "a message longer than --max-line");
-		return false;
-	}
-	if (ch->bodies + piece.n > 2 * ch->server->options->limit || buf_add_slice(&x->body, piece) < 0) {
+	else if (ch->bodies + piece.n > 2 * ch->server->options->limit || buf_add_slice(&x->body, piece) < 0)
 		exchange_refuse(x, 503, "too much at once");
-		return false;
-	}
-	ch->bodies += piece.n;
-	return true;
+	else
+		ch->bodies += piece.n;
 }
 
 void
 exchange_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, struct slice body)
 {
+	const char *method = exchange_header(x, ":method");
+
 	if (x->responded)
 		return;
 	x->responded = true;
-	x->refused = !x->complete;
+	x->streams = x->flow;
 	x->channel->bodies -= x->body.n;
 	buf_free(&x->body);
+	if (method && strcmp(method, "HEAD") == 0)
+		body.n = 0;
 	if (buf_add_slice(&x->response, body) < 0)
 		endpoint_abort(&x->channel->far);
 	else
-		x->channel->respond(x, status, headers, type, body.n, false);
+		x->channel->respond(x, status, headers, type, body.n);
 	channel_wake(x->channel);
 }
 
@@ -112,24 +112,13 @@ exchange_refuse(struct exchange *x, unsigned status, const char *why)
 		: NULL, "text/plain", buf_slice(&text));
 }
 
-void
-exchange_stream(struct exchange *x, struct flow *flow)
-{
-	static const char *const headers[] = {"cache-control", "no-cache", NULL};
-
-	x->responded = x->streams = true;
-	x->flow = flow;
-	x->channel->respond(x, 200, headers, "text/event-stream", 0, true);
-	channel_wake(x->channel);
-}
-
 size_t
-exchange_take(struct exchange *x, char *to, size_t n, bool *end)
+exchange_read(struct exchange *x, char *to, size_t n, bool *end)
 {
 	size_t left = x->response.n - x->sent;
 
 	if (x->flow)
-		return x->take(x->flow, to, n, end);
+		return x->read(x->flow, to, n, end);
 	if (n > left)
 		n = left;
 	if (n > 0)

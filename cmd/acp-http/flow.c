@@ -80,7 +80,7 @@ flow_send(struct conn *c, const struct parcel *p)
 }
 
 static size_t
-flow_take(struct flow *f, char *to, size_t n, bool *end)
+read_flow(struct flow *f, char *to, size_t n, bool *end)
 {
 	struct conn *c = f->conn;
 	size_t left = f->bytes.n - f->taken;
@@ -133,12 +133,15 @@ detach(struct exchange *x)
 void
 flow_attach(struct flow *f, struct exchange *x)
 {
+	static const char *const headers[] = {"cache-control", "no-cache", NULL};
+
 	f->reader = x;
-	x->take = flow_take;
+	x->flow = f;
+	x->read = read_flow;
 	x->gone = detach;
 	f->conn->readers++;
 	loop_remove_timer(f->conn->server->service.loop, &f->conn->idle);
-	exchange_stream(x, f);
+	exchange_respond(x, 200, headers, "text/event-stream", slice(NULL, 0));
 }
 
 void

@@ -5,15 +5,21 @@
 
 enum { CHUNK = 16 * 1024, PIPELINED = 64 * 1024 };
 
-/* "GET /acp HTTP/1.1", which is changed. Returns 0, or a status. */
+/* "GET /acp HTTP/1.1", which is changed; the target may be a whole URL, as proxies get it. Returns 0, or a status. */
 static unsigned
 read_request_line(struct exchange *x, char *method)
 {
 	char *target = method + strspn(method, header_name_bytes), *version;
+	size_t scheme;
 
-	if (target == method || target[0] != ' ' || target[1] != '/')
+	if (target == method || *target != ' ')
 		return 400;
 	*target++ = '\0';
+	scheme = strncasecmp(target, "http://", 7) == 0 ? 7 : strncasecmp(target, "https://", 8) == 0 ? 8 : 0;
+	if (scheme)
+		target += scheme + strcspn(target + scheme, "/ ");
+	if (*target != '/')
+		return 400;
 	version = target + strcspn(target, " \t");
 	if (*version != ' ')
 		return 400;
@@ -41,6 +47,8 @@ read_header(struct exchange *x, char *name)
 		nvalue--;
 	if (exchange_repeats(x, name))
 		return 400;
+	if (strcmp(name, "connection") == 0 && strcasestr(value, "close"))
+		x->channel->last = true;
 	return exchange_add(x, slice(name, n), slice(value, nvalue)) ? 0 : 431;
 }
 
@@ -118,8 +126,7 @@ begin_request(struct channel *ch)
 		status = read_head(x, ch->in.p);
 	}
 	consume(ch, status ? ch->in.n : n);
-	value = exchange_header(x, "connection");
-	ch->last = status || (value && strcasestr(value, "close"));
+	ch->last = ch->last || status;
 	x->headed = true;
 	x->complete = status != 0;
 	if (status)
@@ -160,7 +167,7 @@ h1_receive(struct channel *ch)
 	struct exchange *x;
 	size_t n;
 
-	while (ch->kind == CHANNEL_H1 && !ch->far.finishing && !!endpoint_can_read(&ch->far)) {
+	while (ch->kind == CHANNEL_H1 && !ch->far.finishing && endpoint_can_read(&ch->far)) {
 		x = ch->exchanges;
 		if (x && x->complete)
 			break;
@@ -186,22 +193,20 @@ h1_receive(struct channel *ch)
 }
 
 void
-h1_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length, bool stream)
+h1_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length)
 {
 	struct channel *ch = x->channel;
 	SCOPED struct buf text = {0};
 	int r = buf_printf(&text, "HTTP/1.1 %u \r\n", status); /* HTTP/2 has no phrases either */
 
 	/* What is left of a body that nobody wants is not read. */
-	ch->last = ch->last || !x->complete;
-	for (; r == 0 && headers && *headers; headers += 2)
-		r = buf_printf(&text, "%s: %s\r\n", headers[0], headers[1]);
-	if (r == 0 && type)
-		r = buf_printf(&text, "content-type: %s\r\n", type);
-	if (r == 0)
-		r = stream ? buf_add_string(&text, "transfer-encoding: chunked\r\n") : buf_printf(&text, "content-length: %zu\r\n", length);
-	if (r == 0)
-		r = buf_printf(&text, "%s\r\n", ch->last ? "connection: close\r\n" : "");
+	ch->last = ch->last || x->body_left > 0;
+	for (; headers && *headers; headers += 2)
+		r |= buf_printf(&text, "%s: %s\r\n", headers[0], headers[1]);
+	if (type)
+		r |= buf_printf(&text, "content-type: %s\r\n", type);
+	r |= x->streams ? buf_add_string(&text, "transfer-encoding: chunked\r\n") : buf_printf(&text, "content-length: %zu\r\n", length);
+	r |= buf_printf(&text, "%s\r\n", ch->last ? "connection: close\r\n" : "");
 	if (r == 0)
 		channel_put(ch, buf_slice(&text));
 	else
@@ -217,7 +222,7 @@ h1_send(struct channel *ch)
 	size_t n;
 
 	while (x && x->responded && !end && ch->far.out.queued < QUEUE_LOW) {
-		n = exchange_take(x, room, sizeof(room), &end);
+		n = exchange_read(x, room, sizeof(room), &end);
 		if (n > 0 && x->streams) {
 			channel_put(ch, slice(head, (size_t)snprintf(head, sizeof(head), "%zx\r\n", n)));
 			channel_put(ch, slice(room, n));

@@ -119,7 +119,7 @@ static ssize_t
 read_data(nghttp2_session *session, int32_t stream, uint8_t *to, size_t n, uint32_t *flags, nghttp2_data_source *source, void *user)
 {
 	bool end = false;
-	size_t taken = exchange_take(source->ptr, (char *)to, n, &end);
+	size_t taken = exchange_read(source->ptr, (char *)to, n, &end);
 
 	(void)session;
 	(void)stream;
@@ -211,7 +211,7 @@ pair(const char *name, const char *value)
 }
 
 void
-h2_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length, bool stream)
+h2_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length)
 {
 	nghttp2_data_provider body = {.source.ptr = x, .read_callback = read_data};
 	char number[16], digits[24];
@@ -225,9 +225,9 @@ h2_respond(struct exchange *x, unsigned status, const char *const *headers, cons
 		nv[n++] = pair(headers[0], headers[1]);
 	if (type)
 		nv[n++] = pair("content-type", type);
-	if (!stream)
+	if (!x->streams)
 		nv[n++] = pair("content-length", digits);
-	if (nghttp2_submit_response(x->channel->h2, x->stream, nv, n, stream || length > 0 ? &body : NULL) < 0)
+	if (nghttp2_submit_response(x->channel->h2, x->stream, nv, n, x->streams || length > 0 ? &body : NULL) < 0)
 		endpoint_abort(&x->channel->far);
 }
 

@@ -112,8 +112,8 @@ bool link_receive(struct link *, struct buf *text);
 void link_line(struct link *, enum input_got, const struct line *);
 /* The same for a message that has been scanned already. */
 void link_deliver(struct link *, struct slice text, const struct msg *);
-/* A line of the remote peer is discarded: whoever waits for it gets an error. number: of the line, or 0. */
-void link_discard(struct link *, uint64_t number, struct slice text, const char *why);
+/* A line of either peer is no message and is discarded: whoever waits for it gets an error. number: of the line, or 0. */
+void link_discard(struct link *, enum acp_side from, uint64_t number, struct slice text, const char *why);
 /* The remote peer has gone: the local peer's open requests get an error, and its input ends. */
 void link_down(struct link *, const char *why);
 /* The local peer's open request gets an error. */
@@ -145,9 +145,8 @@ struct ws {
 	unsigned char head[14];
 	size_t nhead;         /* bytes of the header that have come */
 	uint64_t left;        /* bytes of the payload that have not come */
-	size_t masked;        /* bytes of the payload that have come */
+	size_t ready;         /* bytes of the payload that have come */
 	unsigned char control[125];
-	size_t ncontrol;
 	struct buf message;   /* the beginning of a message that has not been received whole */
 	bool open, binary;    /* a message that has begun; it is ignored */
 	bool heard;           /* something was received since the last ping */

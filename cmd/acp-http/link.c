@@ -79,7 +79,7 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 	if (m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m)))
 		r = requests_find(l->requests, acp_other_side(from), m->id);
 	if (r)
-		requests_take(l->requests, r);
+		requests_remove(l->requests, r);
 	return r;
 }
 
@@ -87,7 +87,7 @@ void
 link_fail_request(struct link *l, struct request *r, const char *why, struct slice data)
 {
 	send_error(l, r->from, parcel_of(r), ACP_ERR_INTERNAL, why, data);
-	requests_take(l->requests, r);
+	requests_remove(l->requests, r);
 	requests_done(r);
 }
 
@@ -138,9 +138,8 @@ link_open_requests(const struct link *l, enum acp_side from)
 
 /* --- messages --- */
 
-/* Discards a line that is not a message. If it was meant to be a request or a response, an error is sent where one is due. */
-static void
-discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, const char *why)
+void
+link_discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, const char *why)
 {
 	struct slice id;
 	enum msg_kind meant = msg_guess_kind(text, &id);
@@ -155,27 +154,6 @@ discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, 
 		link_fail_request(l, r, "the response was not valid and could not be forwarded", slice(NULL, 0));
 	else if (meant == MSG_REQUEST)
 		send_error(l, from, (struct parcel){.id = id}, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
-}
-
-void
-link_discard(struct link *l, uint64_t number, struct slice text, const char *why)
-{
-	discard(l, l->remote, number, text, why);
-}
-
-/* A piece of a line that is too long. Its id may come last, so the report waits for its end. */
-static void
-long_piece(struct link *l, enum acp_side from, const struct line *piece)
-{
-	struct outline *outline = &l->outlines[from == l->remote], whole;
-
-	outline_add(outline, piece->text);
-	if (!piece->last)
-		return;
-	whole = *outline;
-	*outline = (struct outline){0};
-	discard(l, from, piece->number, buf_slice(&whole.text), "longer than --max-line");
-	buf_free(&whole.text);
 }
 
 static void
@@ -197,16 +175,22 @@ forward(struct link *l, struct slice text, const struct msg *m)
 static bool
 scan_line(struct link *l, enum acp_side from, enum input_got got, const struct line *line, struct msg *m)
 {
+	struct outline *outline = &l->outlines[from == l->remote];
 	struct json_error error;
 
-	if (got == INPUT_PIECE)
-		long_piece(l, from, line);
-	else if (line_is_blank(line))
-		return false;
-	else if (msg_scan(line->text, m, &error) != MSG_NOISE)
-		return true;
-	else
-		discard(l, from, line->number, line->text, got == INPUT_TORN ? "the line was cut off" : error.what);
+	if (got == INPUT_PIECE) {
+		/* It is too long. Its id may come last, so the report waits for its end. */
+		outline_add(outline, line->text);
+		if (line->last) {
+			link_discard(l, from, line->number, buf_slice(&outline->text), "longer than --max-line");
+			buf_free(&outline->text);
+			*outline = (struct outline){0};
+		}
+	} else if (!line_is_blank(line)) {
+		if (msg_scan(line->text, m, &error) != MSG_NOISE)
+			return true;
+		link_discard(l, from, line->number, line->text, got == INPUT_TORN ? "the line was cut off" : error.what);
+	}
 	return false;
 }
 
@@ -279,7 +263,7 @@ link_receive(struct link *l, struct buf *in)
 	else if (!json_utf8(text))
 		return false;
 	else
-		discard(l, l->remote, 0, text, error.what);
+		link_discard(l, l->remote, 0, text, error.what);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* acp-http: carries a stream over HTTP, WebSocket or plain TCP. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -65,7 +66,7 @@ static const struct cli_rule rules[] = {
 
 /* The token: a line of printable text without blanks. */
 static void
-take_token(const struct cli_taken *t)
+parse_token(const struct cli_argument *t)
 {
 	struct buf *token = t->at;
 
@@ -85,21 +86,12 @@ take_token(const struct cli_taken *t)
 		cli_no_memory(tool_name);
 }
 
-/* Is this the name, or one of those that begin so (where it ends in -)? */
-static bool
-is_named(const char *header, size_t n, const char *name)
-{
-	size_t known = strlen(name);
-
-	return (name[known - 1] == '-' ? n >= known : n == known) && strncasecmp(header, name, known) == 0;
-}
-
 /* A header that is the protocol's own is not for people to set. */
 static void
-take_header(const struct cli_taken *t)
+parse_header(const struct cli_argument *t)
 {
-	static const char *const own[] = {"host", "upgrade", "connection", "sec-websocket-", "content-length", "content-type",
-		"transfer-encoding", "accept", "acp-"};
+	static const char *const own[] = {"host:*", "upgrade:*", "connection:*", "sec-websocket-*", "content-length:*", "content-type:*",
+		"transfer-encoding:*", "accept:*", "acp-*"};
 	const char *header = t->argument, *p;
 	size_t n = strspn(header, header_name_bytes), i;
 
@@ -109,14 +101,14 @@ take_header(const struct cli_taken *t)
 		if ((unsigned char)*p < ' ' && *p != '\t')
 			cli_wrong(t, "a header is one line");
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (is_named(header, n, own[i]))
+		if (fnmatch(own[i], header, FNM_CASEFOLD) == 0)
 			cli_wrong(t, "acp-http sets this header itself");
 	cli_add(t, t->at);
 }
 
 /* [ADDR:]PORT; ADDR may stand in brackets. Or tcp:PORT. The argument is changed. */
 static void
-take_listen(const struct cli_taken *t)
+parse_listen(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	char *text = optarg, *colon = strrchr(text, ':'), *end;
@@ -139,20 +131,20 @@ take_listen(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"listen", 0, CLI_TAKE(take_listen)},
+	{"listen", 0, CLI_PARSE(parse_listen)},
 	{"path", 0, CLI_TEXT(struct options, path)},
 	{"cert", 0, CLI_TEXT(struct options, cert)},
 	{"key", 0, CLI_TEXT(struct options, key)},
 	{"queue", 0, CLI_BYTES(struct options, queue)},
 	{"idle", 0, CLI_DURATION(struct options, idle), .least = 1},
-	{"token-file", 0, CLI_TAKE_AT(take_token, struct buf, struct options, token)},
+	{"token-file", 0, CLI_PARSE_AT(parse_token, struct buf, struct options, token)},
 	{"no-auth", 0, CLI_MARK},
 	{"origin", 0, CLI_TEXTS(struct options, origins)},
 	{"max-connections", 0, CLI_COUNT(struct options, max_connections), .least = 1},
 	{"connect", 0, CLI_TEXT(struct options, url)},
 	{"profile", 0, CLI_WORD(struct options, profile, "auto", "ws", "http")},
 	{"timeout", 0, CLI_DURATION(struct options, timeout)},
-	{"header", 0, CLI_TAKE_AT(take_header, const char **, struct options, headers)},
+	{"header", 0, CLI_PARSE_AT(parse_header, const char **, struct options, headers)},
 	{"ca", 0, CLI_TEXT(struct options, ca)},
 	{"cookies", 0, CLI_TEXT(struct options, cookies)},
 	{"max-line", 0, CLI_BYTES(struct options, limit), .most = MOST_LINE, .expected = "at most 1G"},

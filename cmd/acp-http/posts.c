@@ -47,13 +47,15 @@ post_free(struct post *post)
 	free(post);
 }
 
+/* A stream cannot be had: what was to be posted for it is not. */
 static void
-posts_refuse(struct client *c, const struct stream *s, unsigned status)
+refuse(struct client *c, struct stream *s)
 {
 	struct post *post, *next;
 	char why[80];
 
-	snprintf(why, sizeof(why), "the event stream was refused with HTTP status %u", status);
+	snprintf(why, sizeof(why), "the event stream was refused with HTTP status %u", s->refused);
+	s->refused = 0;
 	if (!*s->name) {
 		client_over(c, "%s", why);
 		return;
@@ -277,7 +279,9 @@ posts_steer(struct client *c)
 	struct posts *p = &c->posts;
 	struct stream *s, *next;
 
-	p->refused = posts_refuse;
+	HASH_ITER (hh, p->streams, s, next)
+		if (s->refused)
+			refuse(c, s);
 	start(c);
 	HASH_ITER (hh, p->streams, s, next)
 		stream_steer(s);

@@ -157,7 +157,7 @@ refuse_message(struct exchange *x, struct conn *c, const char *why)
 	SCOPED struct buf error = {0};
 
 	if (c && meant == MSG_RESPONSE) {
-		link_discard(&c->link, 0, text, why);
+		link_discard(&c->link, ACP_CLIENT, 0, text, why);
 		conn_wake(c);
 	}
 	if (meant != MSG_REQUEST)

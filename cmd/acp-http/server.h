@@ -47,7 +47,7 @@ struct conn {
 	UT_hash_handle hh;
 	char id[2 * ID_BYTES + 1];
 	char label[LABEL + 1];     /* the beginning of the id, for diagnostics: who has the id has the connection */
-	bool started, ended;       /* the agent */
+	bool ended;                /* the agent */
 	bool stopped;              /* by acp-http, after the grace period */
 	bool overdue;              /* its pipes were still open after the grace period */
 	int status;                /* as waitpid has it */
@@ -119,13 +119,12 @@ struct exchange {
 	struct buf body;
 	uint64_t body_left;       /* HTTP/1.1: bytes that have not come */
 	bool headed, complete;    /* the request's headers have come; all of it */
-	bool responded;
-	bool refused;             /* its body is not kept */
+	bool responded;           /* what comes of its body then is not kept */
 	struct buf response;      /* a body */
 	size_t sent;              /* of it */
 	bool streams;             /* or an event stream ... */
 	struct flow *flow;        /* ... of this; NULL: it is over */
-	size_t (*take)(struct flow *, char *to, size_t n, bool *end); /* bytes of it; *end: nothing more will come */
+	size_t (*read)(struct flow *, char *to, size_t n, bool *end); /* bytes of it; *end: nothing more will come */
 	void (*gone)(struct exchange *); /* it ends while it has a flow, or waits */
 	struct conn *upgrade;     /* the channel is to be this connection's WebSocket */
 	struct conn *conn;        /* in whose list of waiting exchanges it is; or NULL */
@@ -142,7 +141,8 @@ struct channel {
 	struct exchange *exchanges;
 	size_t bodies;            /* bytes of requests */
 	bool last;                /* HTTP/1.1: closed after this response */
-	void (*respond)(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length, bool stream);
+	/* The head of a response: of an event stream where x->streams, or else of so many bytes. */
+	void (*respond)(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length);
 	nghttp2_session *h2;
 	unsigned noise;           /* HTTP/2: frames that cost and bring nothing, lately ... */
 	uint64_t forgiven;        /* ... which is since then */
@@ -162,15 +162,14 @@ bool exchange_add(struct exchange *, struct slice name, struct slice value);
 bool exchange_repeats(const struct exchange *, const char *name);
 /* The value of a header, or NULL. name: in small letters. */
 const char *exchange_header(const struct exchange *, const char *name);
-/* Some of the body has come. False: it is refused. */
-bool exchange_body(struct exchange *, struct slice);
-/* Responds. headers: pairs, the last of which is NULL; or NULL. */
+/* Some of the body has come. */
+void exchange_body(struct exchange *, struct slice);
+/* Responds; with an event stream, where x->flow. headers: pairs, the last of which is NULL; or NULL. */
 void exchange_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, struct slice body);
-/* Responds with text, or with an event stream. */
+/* The same with text. */
 void exchange_refuse(struct exchange *, unsigned status, const char *why);
-void exchange_stream(struct exchange *, struct flow *);
 /* Bytes of the response for the channel. *end: that was all. */
-size_t exchange_take(struct exchange *, char *to, size_t n, bool *end);
+size_t exchange_read(struct exchange *, char *to, size_t n, bool *end);
 
 /* --- channel.c: a TCP connection of a client, which speaks HTTP/1.1, HTTP/2 or WebSocket --- */
 
@@ -197,12 +196,12 @@ channel_put(struct channel *ch, struct slice bytes)
 enum { HEADERS = 16 * 1024 }; /* bytes of a request's: a token and cookies are in them */
 void h1_receive(struct channel *);
 void h1_send(struct channel *);
-void h1_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length, bool stream);
+void h1_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length);
 /* 0, or -1: the channel has failed. */
 int h2_open(struct channel *);
 void h2_receive(struct channel *, struct slice);
 void h2_send(struct channel *);
-void h2_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length, bool stream);
+void h2_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length);
 void h2_finish(struct channel *);
 
 /* --- serve.c: what a request gets --- */

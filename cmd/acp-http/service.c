@@ -13,26 +13,16 @@ enum { LAST_WORDS_MS = 1000 }; /* for a slow reader of standard error */
 
 /* --- standard error --- */
 
-static void
-say_text(struct service *s, const char *who, struct slice text)
-{
-	SCOPED struct buf line = {0};
-
-	if (s->log.out.full || buf_printf(&line, "%s: %s%s", tool_name, who ? who : "", who ? ": " : "") < 0 ||
-		text_plain(&line, text) < 0 || endpoint_put_line(&s->log, NULL, buf_slice(&line), false) < 0)
-		s->discarded++;
-}
-
 void
 report(struct service *s, const char *who, const char *format, ...)
 {
-	SCOPED struct buf text = {0};
+	SCOPED struct buf text = {0}, line = {0};
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0)
-		say_text(s, who, buf_slice(&text));
-	else
+	if (s->log.out.full || buf_vprintf(&text, format, args) < 0 ||
+		buf_printf(&line, "%s: %s%s", tool_name, who ? who : "", who ? ": " : "") < 0 ||
+		text_plain(&line, buf_slice(&text)) < 0 || endpoint_put_line(&s->log, NULL, buf_slice(&line), false) < 0)
 		s->discarded++;
 	va_end(args);
 }
@@ -55,17 +45,10 @@ log_event(void *arg, enum endpoint_event event)
 int
 read_small(const char *path, struct buf *to, size_t most)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
-	ssize_t n = fd < 0 || buf_reserve(to, most + 1) < 0 ? -1 : 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -1 : buf_read_all(to, fd, most);
 
-	for (most++; n > 0 && most > 0; most -= n > 0 ? (size_t)n : 0) {
-		n = read(fd, to->p + to->n, most);
-		to->n += n > 0 ? (size_t)n : 0;
-	}
-	error = most == 0 ? EFBIG : errno;
 	proc_close(fd);
-	errno = error;
-	return n < 0 || most == 0 ? -1 : 0;
+	return r;
 }
 
 /* --- signals --- */
@@ -101,7 +84,7 @@ service_close(struct service *s)
 	if (!s->loop)
 		return;
 	log_event(s, ENDPOINT_WROTE);
-	endpoint_write_rest(&s->log, LAST_WORDS_MS, INT_MAX);
+	endpoint_flush(&s->log, LAST_WORDS_MS, INT_MAX);
 	endpoint_close(&s->log);
 	loop_free(s->loop);
 }

@@ -3,7 +3,7 @@
 
 #include "cmd/acp-http/client.h"
 
-/* How long to wait before a stream is opened again. */
+/* How long to wait before a stream is opened again; one that has lasted so long is at once. */
 enum { SOON = 100 * 1000, LATEST = 5 * 1000 * 1000 };
 
 CURL *
@@ -168,7 +168,6 @@ stream_done(void *arg, CURLcode code)
 	if (was_open) {
 		report(&c->service, NULL, "the event stream%s%s was lost%s%s: messages may be missing", of, s->name, code ? ": " : "", code ? why : "");
 		s->lost = loop_now(c->service.loop);
-		s->pause = 0;
 		c->posts.known = c->posts.known && (code == CURLE_OK || *s->name);
 		c->in_order = code == CURLE_OK;
 		if (c->options->timeout && !s->deadline.added)
@@ -177,12 +176,12 @@ stream_done(void *arg, CURLcode code)
 		client_over(c, c->in_order ? NULL : "the server does not know the connection any more");
 		return;
 	} else if (status >= 300 && status != 409 && status < 500) {
-		c->posts.refused(c, s, status);
+		s->refused = status;
 		return;
 	} else {
 		report_verbose(&c->service, NULL, "no event stream%s%s: %s", of, s->name, why);
-		s->pause = s->pause * 2 > LATEST ? LATEST : s->pause ? s->pause * 2 : SOON;
 	}
+	s->pause = was_open && s->lost - s->opened > LATEST ? 0 : s->pause * 2 > LATEST ? LATEST : s->pause ? s->pause * 2 : SOON;
 	s->wanted = true;
 	loop_add_timer(c->service.loop, &s->again, s->pause);
 }
@@ -195,6 +194,7 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 
 	if (!s->open && slice_is_blank(slice(from, size * n > 0 ? size * n - 1 : 0)) && transfer_status(&s->get) == 200) {
 		s->open = true;
+		s->opened = loop_now(s->client->service.loop);
 		loop_add_task(s->client->service.loop, &s->client->task);
 	}
 	return size * n;
@@ -232,14 +232,6 @@ stream_steer(struct stream *s)
 		stream_open(s);
 }
 
-static void
-open_again(void *arg)
-{
-	struct stream *s = arg;
-
-	s->client->changed(s->client);
-}
-
 struct stream *
 stream_of(struct client *c, struct slice name)
 {
@@ -252,7 +244,7 @@ stream_of(struct client *c, struct slice name)
 	if (!s)
 		return NULL;
 	s->client = c;
-	s->again = (struct loop_timer){.expired = open_again, .arg = s};
+	s->again = (struct loop_timer){.expired = c->changed, .arg = c};
 	s->deadline = (struct loop_timer){.expired = deadline_expired, .arg = s};
 	memcpy(s->name, name.p, name.n);
 	HASH_ADD(hh, c->posts.streams, name[0], name.n, s);

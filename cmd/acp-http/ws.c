@@ -118,11 +118,11 @@ static void
 receive_close(struct ws *ws)
 {
 	const unsigned char *p = ws->control;
-	unsigned code = ws->ncontrol >= 2 ? (unsigned)(p[0] << 8 | p[1]) : WS_NO_STATUS;
+	unsigned code = ws->ready >= 2 ? (unsigned)(p[0] << 8 | p[1]) : WS_NO_STATUS;
 	char why[64];
 
-	if (ws->ncontrol == 1 || (ws->ncontrol >= 2 && !close_code_is_valid(code)) ||
-		(ws->ncontrol > 2 && !json_utf8(slice((const char *)p + 2, ws->ncontrol - 2)))) {
+	if (ws->ready == 1 || (ws->ready >= 2 && !close_code_is_valid(code)) ||
+		(ws->ready > 2 && !json_utf8(slice((const char *)p + 2, ws->ready - 2)))) {
 		fail(ws, WS_PROTOCOL, "an invalid close frame");
 		return;
 	}
@@ -144,7 +144,7 @@ end_frame(struct ws *ws)
 		receive_close(ws);
 	} else if (opcode == OP_PING) {
 		if (!ws->close_sent && ws->far->out.queued < PONGS_WAIT + QUEUE_HIGH)
-			put_frame(ws, OP_PONG, slice((char *)ws->control, ws->ncontrol));
+			put_frame(ws, OP_PONG, slice((char *)ws->control, ws->ready));
 	} else if (opcode < OP_CLOSE && fin) {
 		ws->open = false;
 		if (ws->binary)
@@ -195,7 +195,7 @@ begin_frame(struct ws *ws)
 	ws->left = n ? 0 : length;
 	for (size_t i = 0; i < n; i++)
 		ws->left = ws->left << 8 | ws->head[2 + i];
-	ws->masked = ws->ncontrol = 0;
+	ws->ready = 0;
 	if (opcode == OP_TEXT || opcode == OP_BINARY) {
 		ws->open = true;
 		ws->binary = opcode == OP_BINARY;
@@ -211,9 +211,8 @@ add_payload(struct ws *ws, struct slice piece)
 	char *to = NULL;
 
 	if ((ws->head[0] & 15) >= OP_CLOSE) {
-		to = (char *)ws->control + ws->ncontrol;
+		to = (char *)ws->control + ws->ready;
 		memcpy(to, piece.p, piece.n);
-		ws->ncontrol += piece.n;
 	} else if (!ws->binary && !ws->link->down) {
 		if (piece.n > ws->service->options->limit - ws->message.n) {
 			fail(ws, WS_TOO_LONG, "a message longer than --max-line");
@@ -226,8 +225,8 @@ add_payload(struct ws *ws, struct slice piece)
 		to = ws->message.p + ws->message.n - piece.n;
 	}
 	if (to && !ws->client)
-		mask_bytes(to, piece.n, mask, ws->masked % 4);
-	ws->masked += piece.n;
+		mask_bytes(to, piece.n, mask, ws->ready % 4);
+	ws->ready += piece.n;
 	ws->left -= piece.n;
 	if (ws->left == 0)
 		end_frame(ws);

@@ -1,5 +1,105 @@
-/* --answer, --permit and --deny: requests that get their response here and are not forwarded. */
+/* --answer, --permit, --permit-by and --deny: requests that get their response here and are not forwarded. */
+#include <stdlib.h>
+#include <utlist.h>
+
 #include "cmd/acp-inject/inject.h"
+
+/* A permission request that a program decides on. */
+struct question {
+	struct question *prev, *next;
+	struct inject *inject;
+	const struct answer *rule;
+	struct permit *program;
+	struct held *held; /* NULL: attached, where nothing can be held */
+};
+
+/* held: of a request that is not being shown. */
+static int
+respond(struct inject *in, const struct msg *request, struct held *held, struct slice result)
+{
+	SCOPED struct buf text = {0};
+
+	if (!in->options->frame.attach)
+		return frame_reply(in->frame, held, result);
+	return msg_make_result(&text, request->id, result) || frame_send(in->frame, ACP_DOWN, buf_slice(&text)) ? -1 : 0;
+}
+
+/* --- a program --- */
+
+static void
+question_free(struct question *q)
+{
+	DL_DELETE(q->inject->questions, q);
+	free(q);
+}
+
+static enum step
+ask_program(struct passing *p, const struct answer *a)
+{
+	struct inject *in = p->inject;
+	struct question *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return STEP_FAILED;
+	*q = (struct question){.inject = in, .rule = a};
+	DL_APPEND(in->questions, q);
+	q->program = permit_ask(&in->permits, a->text, p->message.msg.text, q);
+	if (!q->program) {
+		question_free(q);
+		return STEP_FAILED;
+	}
+	if (in->options->frame.attach)
+		return STEP_GONE;
+	return passing_settle(p) < 0 || !(q->held = frame_hold(in->frame, NULL)) ? STEP_FAILED : STEP_HELD;
+}
+
+enum step
+answer_withdraw(struct passing *p)
+{
+	static const char cancelled[] = "{\"outcome\":{\"outcome\":\"cancelled\"}}";
+	const struct msg *m = &p->message.msg;
+	struct frame *f = p->inject->frame;
+	struct question *q, *next;
+	SCOPED struct buf text = {0};
+	enum step step = STEP_ON;
+	struct msg asked;
+	int r = 0;
+
+	DL_FOREACH_SAFE(p->inject->questions, q, next) {
+		msg_scan(permit_request(q->program), &asked, NULL);
+		if (p->dir == ACP_UP && m->what == ACP_CANCEL_REQUEST && msg_same_id(asked.id, json_get(m->params, acp_request_id))) {
+			step = q->held ? STEP_GONE : STEP_ON;
+			r |= q->held ? frame_reply_error(f, q->held, ACP_ERR_CANCELLED, "cancelled") : 0;
+		} else if (p->dir == ACP_DOWN && m->what == ACP_SESSION_CANCEL && slice_eq(msg_session(m), msg_session(&asked))) {
+			/* The client cannot respond to what it has not seen. */
+			text.n = 0;
+			r |= q->held ? msg_make_result(&text, asked.id, slice_of(cancelled)) || later_add(&p->later, ACP_DOWN, buf_slice(&text), NULL) : 0;
+		} else if (p->dir == ACP_UP || m->kind != MSG_RESPONSE || !msg_same_id(asked.id, m->id)) {
+			continue;
+		}
+		permit_withdraw(q->program);
+		if (q->held)
+			frame_release(f, q->held, VERDICT_DROP, slice(NULL, 0));
+		question_free(q);
+		/* A response is to one request, also where another has its id. */
+		if (m->kind == MSG_RESPONSE)
+			break;
+	}
+	return r ? STEP_FAILED : step;
+}
+
+void
+answer_close(struct inject *in)
+{
+	struct question *q, *next;
+
+	DL_FOREACH_SAFE(in->questions, q, next) {
+		permit_withdraw(q->program);
+		question_free(q);
+	}
+}
+
+/* --- rules --- */
 
 /* Appends the result that the program makes of the request; nothing if it makes none: then the next rule is tried. 0 or -1. */
 static int
@@ -11,7 +111,7 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 	int r;
 
 	select_vars(&vars, &p->message);
-	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_take, &result, &why);
+	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_add, &result, &why);
 	if (r > 0)
 		passing_jq_failed(p, a->rule, r, why, "the rule is skipped");
 	if (result.n > 0 && buf_add_slice(to, outputs_at(&result, 0)) < 0)
@@ -28,15 +128,17 @@ apply(struct passing *p, const struct answer *a)
 	struct slice option;
 	int r;
 
+	if (a->kind == ANSWER_PERMIT_BY)
+		return ask_program(p, a);
 	if (a->kind == ANSWER_DENY) {
 		inject_note(in, a->rule, p->message.msg.method);
 		return frame_reply_error(in->frame, NULL, a->code, a->text) < 0 ? STEP_FAILED : STEP_GONE;
 	}
-	option = a->kind == ANSWER_PERMIT ? acp_option_of_kind(p->message.msg.params, a->text) : slice(NULL, 0);
-	r = a->kind == ANSWER_WITH ? result_of(p, a, &result) : option.p ? acp_put_selected(&result, option) : 0;
+	option = a->kind == ANSWER_PERMIT ? acp_find_option(p->message.msg.params, acp_option_kind, a->text) : slice(NULL, 0);
+	r = a->kind == ANSWER_WITH ? result_of(p, a, &result) : option.p ? acp_put_selected(&result, json_get(option, acp_option_id)) : 0;
 	if (r == 0 && result.n == 0)
 		return STEP_ON;
-	if (r < 0 || frame_reply(in->frame, NULL, buf_slice(&result)) < 0)
+	if (r < 0 || respond(in, &p->message.msg, NULL, buf_slice(&result)) < 0)
 		return STEP_FAILED;
 	inject_note(in, a->rule, buf_slice(&result));
 	return STEP_GONE;
@@ -52,7 +154,8 @@ answer_message(struct passing *p)
 
 	if (p->message.msg.kind != MSG_REQUEST)
 		return STEP_ON;
-	for (a = o->answers; step == STEP_ON && !p->inject->stopped && a < o->answers + o->nanswers; a++) {
+	a = p->inject->resume ? p->inject->resume + 1 : o->answers;
+	for (; step == STEP_ON && !p->inject->stopped && a < o->answers + o->nanswers; a++) {
 		if (!select_match(a->select, &p->message, &why))
 			continue;
 		step = apply(p, a);
@@ -62,4 +165,43 @@ answer_message(struct passing *p)
 	if (step == STEP_ON && permit)
 		passing_failed(p, permit->rule, "no such option is offered", "the rule is skipped");
 	return step;
+}
+
+/* The rules that follow apply. */
+static void
+go_on(struct question *q, struct passing *p, enum permit_outcome outcome)
+{
+	static const char *const whys[] = {[PERMIT_FAILED] = "it failed, or printed no option", [PERMIT_LATE] = "--permit-timeout"};
+	struct inject *in = q->inject;
+
+	if (outcome != PERMIT_SILENT)
+		passing_failed(p, q->rule->rule, whys[outcome], "the rule is skipped");
+	in->resume = q->rule;
+	if (q->held)
+		frame_show_again(in->frame, q->held);
+	else if (answer_message(p) == STEP_FAILED)
+		inject_failed(in);
+	in->resume = NULL;
+}
+
+void
+answer_decided(void *arg, struct slice option, enum permit_outcome outcome)
+{
+	struct question *q = arg;
+	struct inject *in = q->inject;
+	struct passing p = {.inject = in, .dir = ACP_UP, .message = {.from = ACP_AGENT}};
+	SCOPED struct buf result = {0};
+
+	msg_scan(permit_request(q->program), &p.message.msg, NULL);
+	if (outcome != PERMIT_DECIDED) {
+		go_on(q, &p, outcome);
+	} else {
+		if (acp_put_selected(&result, json_get(option, acp_option_id)) < 0 ||
+			respond(in, &p.message.msg, q->held, buf_slice(&result)) < 0)
+			inject_failed(in);
+		inject_note(in, q->rule->rule, buf_slice(&result));
+		if (q->held)
+			frame_release(in->frame, q->held, VERDICT_DROP, slice(NULL, 0));
+	}
+	question_free(q);
 }

@@ -90,7 +90,7 @@ edit(struct passing *p, struct outputs *o)
 	int r;
 
 	select_vars(&vars, &p->message);
-	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, outputs_take, o, &why);
+	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, outputs_add, o, &why);
 	if (r < 0 || o->failed)
 		return STEP_FAILED;
 	if (r > 0) {

@@ -5,6 +5,7 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_options.h"
 #include "lib/acp/commands.h"
+#include "lib/acp/permit.h"
 #include "lib/filter/jqprog.h"
 #include "lib/filter/select.h"
 #include "lib/session/session.h"
@@ -20,13 +21,13 @@ struct context {
 	const char *path;
 };
 
-/* --answer, --permit and --deny. */
-enum answer_kind { ANSWER_WITH, ANSWER_PERMIT, ANSWER_DENY };
+/* --answer, --permit, --permit-by and --deny. */
+enum answer_kind { ANSWER_WITH, ANSWER_PERMIT, ANSWER_PERMIT_BY, ANSWER_DENY };
 struct answer {
 	enum answer_kind kind;
 	const char *rule;       /* for diagnostics: "--deny fs/write_text_file" */
 	struct select *select;  /* by method */
-	const char *text;       /* ANSWER_WITH: the program; ANSWER_PERMIT: the kind of option; ANSWER_DENY: the error message */
+	const char *text;       /* the program; the kind of option; the command; the error message */
 	int code;               /* ANSWER_DENY: the error code */
 	struct jqprog *program; /* ANSWER_WITH; otherwise NULL */
 };
@@ -52,8 +53,11 @@ struct options {
 	size_t ncontexts;
 	const char **servers;   /* JSON, or "@FILE" */
 	size_t nservers;
+	const char *wrap_mcp;   /* a command, or "auto"; or NULL */
+	char **wrap;            /* its words; %n in them is the name of the server */
 	struct answer *answers;
 	size_t nanswers;
+	uint64_t permit_timeout; /* us; 0: none */
 	struct send *sends;
 	size_t nsends;
 	bool every, send_every, strict, silent, verbose;
@@ -75,7 +79,7 @@ struct outputs {
 	bool failed;        /* out of memory */
 };
 /* Takes an output of a program: for jqprog_run and jqprog_edit. arg: a struct outputs. */
-bool outputs_take(void *arg, struct slice output);
+bool outputs_add(void *arg, struct slice output);
 struct slice outputs_at(const struct outputs *, size_t);
 void outputs_free(struct outputs *);
 
@@ -103,6 +107,9 @@ struct inject {
 	struct commands *commands; /* to recognize prompts that are commands */
 	struct sessions *sessions; /* data: a bool for each rule, by RULE_CONTEXT or the number of a --send: was it applied? Or NULL */
 	struct later *later;       /* to be sent when the messages before them have left */
+	struct permits permits;    /* the programs of --permit-by ... */
+	struct question *questions; /* ... and the requests that they decide on */
+	const struct answer *resume; /* the request that is shown again has been held by this rule: those that follow apply */
 	struct waiting *waiting;   /* responses that are held until the requests sent for them have their responses */
 	struct own_request *own_requests; /* requests of acp-inject that have no response yet */
 	bool *fired;               /* by the index of a --send: whether its program made something, or failed */
@@ -151,6 +158,8 @@ void passing_free_reports(struct inject *);
 /* Was the rule of this number applied in the session of the message? After that: notes that it was. 0, or -1 out of memory. */
 bool passing_was_applied(struct passing *, size_t rule);
 int passing_applied(struct passing *, size_t rule);
+/* There is no memory: nothing is forwarded any more. */
+void inject_failed(struct inject *);
 /* With -v: reports what was done. The detail is cut to 512 bytes. */
 void inject_note(struct inject *, const char *what, struct slice detail);
 
@@ -159,8 +168,14 @@ void inject_note(struct inject *, const char *what, struct slice detail);
 /* edit.c: -e, -E. */
 enum step edit_message(struct passing *);
 
-/* answer.c: --answer, --permit, --deny. The first rule that has a response for a request sends it. */
+/* answer.c: --answer, --permit, --permit-by, --deny. The first rule that has a response for a request sends it. */
 enum step answer_message(struct passing *);
+/* Nobody waits any more for what programs decide, if this message says so: it may be about a request that the client has not seen. */
+enum step answer_withdraw(struct passing *);
+/* A program of --permit-by has decided: for struct permits. */
+void answer_decided(void *arg, struct slice option, enum permit_outcome);
+/* Ends all programs. */
+void answer_close(struct inject *);
 
 /* context.c: --prepend, --append, --mcp-server. */
 enum { RULE_CONTEXT, RULE_SENDS }; /* numbers of rules: RULE_SENDS is that of the first --send */
@@ -169,6 +184,9 @@ enum step context_message(struct passing *);
 const char *context_file(const char *path, struct buf *to);
 /* Appends the description of an MCP server, JSON or @FILE, as one line. Returns NULL, or why it failed. */
 const char *context_server(const char *server, struct buf *to);
+
+/* wrap.c: --wrap-mcp. */
+enum step wrap_message(struct passing *);
 
 /* send.c: --send. */
 enum step send_message(struct passing *);

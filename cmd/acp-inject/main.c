@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "cmd/acp-inject/inject.h"
+#include "lib/recording/home.h"
+#include "lib/run/proc.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
@@ -28,17 +30,23 @@ static const char help[] =
 	"      --append TEXT|@FILE  put a text after the first prompt of each session\n"
 	"      --every           put these texts into every prompt\n"
 	"      --mcp-server JSON|@FILE  add this MCP server to new sessions\n"
+	"      --wrap-mcp CMD|auto  start MCP servers by CMD, in which %n is their name;\n"
+	"                        auto: by acp-tap, which records them\n"
 	"\n"
 	"Answering and sending\n"
 	"      --answer METHOD=JQ  answer the request with the output of JQ\n"
 	"      --permit allow_once|allow_always|reject_once|reject_always\n"
 	"                        answer permission requests with this kind of option\n"
+	"      --permit-by CMD   ask this program: it gets the request on standard input\n"
+	"                        and prints the id or kind of an option; without one, the\n"
+	"                        next rule applies\n"
+	"      --permit-timeout TIME  go on to the next rule after this long (no limit)\n"
 	"      --deny METHOD[=[CODE,]MESSAGE]  answer with an error (code -32603)\n"
 	"      --send down|up:before|after|answer:METHOD=JQ\n"
 	"                        when METHOD passes, send the outputs of JQ, once for\n"
 	"                        each session\n"
 	"      --send-every      send them each time\n"
-	"      --attach SOCKET|auto  send into a running stream; see acp-share\n"
+	"      --attach SOCKET|auto  send into a running stream, or permit; see acp-share\n"
 	"      --hop N|NAME      with --attach, which hop\n"
 	"      --leave           with --attach, end when everything has been sent\n"
 	"\n"
@@ -75,14 +83,14 @@ keep(struct options *o, char *text)
 
 /* What a rule is called in diagnostics: the option with its argument up to `end`. */
 static const char *
-rule_name(struct options *o, const struct cli_taken *t, const char *end)
+rule_name(struct options *o, const struct cli_argument *t, const char *end)
 {
 	return keep(o, bytes_printf("--%s %.*s", t->option->name, (int)(end - t->argument), t->argument));
 }
 
 /* Those messages whose method is [name, end). */
 static struct select *
-by_method(struct options *o, const struct cli_taken *t, const char *name, const char *end)
+by_method(struct options *o, const struct cli_argument *t, const char *name, const char *end)
 {
 	struct select *s = select_new();
 	char *why;
@@ -97,7 +105,7 @@ by_method(struct options *o, const struct cli_taken *t, const char *name, const 
 /* --- programs and variables --- */
 
 static void
-take_program(const struct cli_taken *t)
+parse_program(const struct cli_argument *t)
 {
 	struct arguments *a = t->at;
 
@@ -110,7 +118,7 @@ enum { ARG_TEXT, ARG_JSON };
 
 /* The word after the name is the value. */
 static void
-take_arg(const struct cli_taken *t)
+parse_arg(const struct cli_argument *t)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	struct arguments *a = t->at;
@@ -142,7 +150,7 @@ take_arg(const struct cli_taken *t)
 /* --- rules --- */
 
 static void
-take_context(const struct cli_taken *t)
+parse_context(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *why;
@@ -164,7 +172,7 @@ take_context(const struct cli_taken *t)
 }
 
 static void
-take_server(const struct cli_taken *t)
+parse_server(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	SCOPED struct buf json = {0};
@@ -184,7 +192,7 @@ add_answer(struct options *o, struct answer a)
 }
 
 static void
-take_answer(const struct cli_taken *t)
+parse_answer(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *equals = strchr(argument, '=');
@@ -196,20 +204,23 @@ take_answer(const struct cli_taken *t)
 }
 
 static void
-take_permit(const struct cli_taken *t)
+parse_permit(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *method = acp_name(ACP_REQUEST_PERMISSION, ACP_PLAIN);
+	enum answer_kind kind = (enum answer_kind)t->option->value;
 
-	if (!acp_is_option_kind(argument))
+	if (kind == ANSWER_PERMIT && !acp_is_option_kind(argument))
 		cli_wrong(t, "expected allow_once, allow_always, reject_once or reject_always");
-	add_answer(o, (struct answer){.kind = ANSWER_PERMIT, .rule = rule_name(o, t, argument + strlen(argument)),
+	if (!*argument)
+		cli_wrong(t, "expected a command");
+	add_answer(o, (struct answer){.kind = kind, .rule = rule_name(o, t, argument + strlen(argument)),
 		.select = by_method(o, t, method, method + strlen(method)), .text = argument});
 }
 
 /* "CODE," in front of an error's message: returns what follows it. Without one the message is all. */
 static const char *
-error_code(const struct cli_taken *t, const char *message, int *code)
+error_code(const struct cli_argument *t, const char *message, int *code)
 {
 	char *end;
 	long n;
@@ -227,7 +238,7 @@ error_code(const struct cli_taken *t, const char *message, int *code)
 }
 
 static void
-take_deny(const struct cli_taken *t)
+parse_deny(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *end = argument + strcspn(argument, "="), *message;
@@ -258,7 +269,7 @@ word(const char **at, const char *const *words)
 }
 
 static void
-take_send(const struct cli_taken *t)
+parse_send(const struct cli_argument *t)
 {
 	static const char *const dirs[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
 	static const char expected[] = "expected LANE:WHEN:METHOD=JQ, LANE down or up, WHEN before, after or answer";
@@ -279,14 +290,17 @@ take_send(const struct cli_taken *t)
 /* --- the options --- */
 
 static const struct cli_option rule_options[] = {
-	{"prepend", 0, CLI_TAKE(take_context), .value = false},
-	{"append", 0, CLI_TAKE(take_context), .value = true},
+	{"prepend", 0, CLI_PARSE(parse_context), .value = false},
+	{"append", 0, CLI_PARSE(parse_context), .value = true},
 	{"every", 0, CLI_FLAG(struct options, every)},
-	{"mcp-server", 0, CLI_TAKE(take_server)},
-	{"answer", 0, CLI_TAKE(take_answer)},
-	{"permit", 0, CLI_TAKE(take_permit)},
-	{"deny", 0, CLI_TAKE(take_deny)},
-	{"send", 0, CLI_TAKE(take_send)},
+	{"mcp-server", 0, CLI_PARSE(parse_server)},
+	{"wrap-mcp", 0, CLI_TEXT(struct options, wrap_mcp)},
+	{"answer", 0, CLI_PARSE(parse_answer)},
+	{"permit", 0, CLI_PARSE(parse_permit), .value = ANSWER_PERMIT},
+	{"permit-by", 0, CLI_PARSE(parse_permit), .value = ANSWER_PERMIT_BY},
+	{"permit-timeout", 0, CLI_DURATION(struct options, permit_timeout), .least = 1},
+	{"deny", 0, CLI_PARSE(parse_deny)},
+	{"send", 0, CLI_PARSE(parse_send)},
 	{"send-every", 0, CLI_FLAG(struct options, send_every)},
 	{"leave", 0, CLI_FLAG(struct options, leave)},
 	{"silent", 0, CLI_FLAG(struct options, silent)},
@@ -299,11 +313,11 @@ static const struct cli_option rule_options[] = {
 };
 
 static const struct cli_option options[] = {
-	{"edit", 'e', CLI_TAKE(take_program)},
-	{"edit-file", 'E', CLI_TAKE(take_program)},
+	{"edit", 'e', CLI_PARSE(parse_program)},
+	{"edit-file", 'E', CLI_PARSE(parse_program)},
 	{"where", 'w', CLI_TEXTS(struct arguments, wheres)},
-	{"arg", 0, CLI_TAKE(take_arg), .value = ARG_TEXT},
-	{"argjson", 0, CLI_TAKE(take_arg), .value = ARG_JSON},
+	{"arg", 0, CLI_PARSE(parse_arg), .value = ARG_TEXT},
+	{"argjson", 0, CLI_PARSE(parse_arg), .value = ARG_JSON},
 	{CLI_ROWS_BEHIND(struct arguments, options.session, select_session_options)},
 	{CLI_ROWS_BEHIND(struct arguments, options.select, select_options)},
 	{CLI_ROWS(struct arguments, options, rule_options)},
@@ -356,9 +370,66 @@ static const struct cli_rule combinations[] = {
 	{"--match|--where|--from|--kind|--silent", "--edit|--edit-file", NULL},
 	{"--every", "--prepend|--append", NULL},
 	{"--leave|--hop", "--attach", NULL},
-	{"--send-every", "--send", NULL},
+	{"--wrap-mcp", NULL, "--attach"},
+	{"--leave|--send-every", "--send", NULL},
+	{"--permit-timeout", "--permit-by", NULL},
 	{NULL, NULL, NULL},
 };
+
+/* Where acp-tap records a server: in the directory mcp beside the session's recordings, where none of them is looked for. */
+static char *
+wrap_output(const struct options *o)
+{
+	char *home = home_output(tool_name, o->frame.command), *base = strrchr(home, '/') + 1, *output;
+	SCOPED struct buf text = {0};
+	int r = 0;
+
+	/* For acp-tap to expand: after acp-inject one % of two is left. */
+	for (const char *p = home; r == 0 && *p; p++) {
+		if (p == base)
+			r = buf_add_string(&text, "mcp/%n-");
+		r = r || (*p == '%' && buf_add(&text, p, 1)) || buf_add(&text, p, 1) ? -1 : 0;
+	}
+	free(home);
+	output = r == 0 && buf_string(&text) ? strdup(text.p) : NULL;
+	if (!output)
+		cli_no_memory(tool_name);
+	return output;
+}
+
+static void
+read_wrap(struct options *o)
+{
+	bool by_tap = strcmp(o->wrap_mcp, "auto") == 0;
+	SCOPED struct buf command = {0};
+	size_t n = 0;
+	char *path;
+
+	/* A word before it, so that what needs a shell is seen: it would not get the arguments that follow. */
+	if (buf_printf(&command, "- %s", by_tap ? "acp-tap -o auto --" : o->wrap_mcp) < 0 || !buf_string(&command) ||
+		!(o->wrap = proc_words(command.p)))
+		cli_no_memory(tool_name);
+	if (!json_utf8(buf_slice(&command)))
+		cli_die(EXIT_USAGE, tool_name, "--wrap-mcp: not UTF-8");
+	if (strcmp(o->wrap[0], "-") != 0)
+		cli_die(EXIT_USAGE, tool_name, "--wrap-mcp %s: expected words: quote the characters that a shell would expand", o->wrap_mcp);
+	for (char **word = o->wrap; *word; word++, n++)
+		*word = word[1];
+	if (n == 1)
+		cli_die(EXIT_USAGE, tool_name, "--wrap-mcp: expected a command");
+	if (by_tap)
+		o->wrap[2] = (char *)(size_t)keep(o, wrap_output(o));
+	if (strncmp(o->wrap[0], "acp-", 4) != 0 || strchr(o->wrap[0], '/'))
+		return;
+	if (strcmp(o->wrap[n - 2], "--") != 0)
+		cli_die(EXIT_USAGE, tool_name, "--wrap-mcp %s: expected -- at its end, after which the server's command goes", o->wrap_mcp);
+	/* Beside us, because agents may have a short PATH. */
+	path = proc_beside(o->wrap[0]);
+	if (path && access(path, X_OK) == 0)
+		o->wrap[0] = (char *)(size_t)keep(o, path);
+	else
+		free(path);
+}
 
 static void
 free_arguments(struct options *o, struct arguments *a)
@@ -383,6 +454,7 @@ free_arguments(struct options *o, struct arguments *a)
 	free(o->sends);
 	free(o->contexts);
 	free(o->servers);
+	free(o->wrap);
 	free(o->texts);
 }
 
@@ -402,7 +474,9 @@ main(int argc, char **argv)
 	frame_read(&o->frame, &tool, argc, argv, &a, &line);
 	compile_all(o, &a);
 	cli_check(&line, combinations);
-	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
+	if (o->wrap_mcp)
+		read_wrap(o);
+	if (!o->edit && !o->ncontexts && !o->nservers && !o->wrap && !o->nanswers && !o->nsends)
 		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
 	status = stream_run(o);
 	free_arguments(o, &a);

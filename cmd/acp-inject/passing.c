@@ -10,7 +10,7 @@ enum { REPORTED_MOST = 1000 };
 /* --- what programs make of it --- */
 
 bool
-outputs_take(void *arg, struct slice output)
+outputs_add(void *arg, struct slice output)
 {
 	struct outputs *o = arg;
 	bool same = o->input.p && output.p == o->input.p;
@@ -177,6 +177,15 @@ passing_jq_failed(struct passing *p, const char *rule, int result, char *why, co
 {
 	passing_failed(p, rule, result == 2 ? "too deep for jq" : why ? why : "out of memory", then);
 	free(why);
+}
+
+void
+inject_failed(struct inject *in)
+{
+	if (!in->stopped)
+		frame_warn(in->frame, "out of memory");
+	in->stopped = true;
+	frame_exit(in->frame, EXIT_FAILED);
 }
 
 void

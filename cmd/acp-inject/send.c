@@ -146,7 +146,7 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 	if (!in->options->send_every && passing_was_applied(p, RULE_SENDS + number))
 		return 0;
 	select_vars(&vars, &p->message);
-	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_take, &o, &why);
+	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_add, &o, &why);
 	if (r > 0)
 		passing_jq_failed(p, s->rule, r, why, "nothing sent");
 	else if (o.failed)

@@ -3,25 +3,16 @@
 
 #include "cmd/acp-inject/inject.h"
 
-static enum step (*const rules[])(struct passing *) = {edit_message, answer_message, context_message, send_message};
-enum { RULES = sizeof(rules) / sizeof(rules[0]) };
+static enum step (*const rules[])(struct passing *) = {edit_message, answer_message, context_message, wrap_message, send_message};
+enum { ANSWER = 1, RULES = sizeof(rules) / sizeof(rules[0]) };
 
 /* --- the filter --- */
-
-static void
-failed(struct inject *in)
-{
-	if (!in->stopped)
-		frame_warn(in->frame, "out of memory");
-	in->stopped = true;
-	frame_exit(in->frame, EXIT_FAILED);
-}
 
 static void
 send_later(struct inject *in)
 {
 	if (later_send(&in->later, in->frame) < 0)
-		failed(in);
+		inject_failed(in);
 }
 
 /* An agent may number the sessions of each connection anew: nothing was applied in a new one. */
@@ -41,6 +32,7 @@ start(void *state, struct frame *f)
 	struct inject *in = state;
 
 	in->frame = f;
+	in->permits = (struct permits){.loop = frame_loop(f), .timeout = in->options->permit_timeout, .decided = answer_decided};
 	return 0;
 }
 
@@ -58,21 +50,26 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	if (why)
 		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
 	free(why);
-	/* Updates open no session; there are many. */
-	if (in->sessions && message->msg.what != ACP_SESSION_UPDATE && sessions_see(in->sessions, message, NULL) < 0)
-		failed(in);
+	/* Updates open no session; there are many. What is shown again has been seen. */
+	if (in->sessions && !in->resume && message->msg.what != ACP_SESSION_UPDATE && sessions_see(in->sessions, message, NULL) < 0)
+		inject_failed(in);
 	if (!chosen)
 		return VERDICT_PASS;
-	for (size_t i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
+	if (in->questions)
+		step = answer_withdraw(&p);
+	for (size_t i = in->resume ? ANSWER : 0; step == STEP_ON && !in->stopped && i < RULES; i++)
 		step = rules[i](&p);
 	if (step == STEP_ON && passing_settle(&p) < 0)
 		step = STEP_FAILED;
 	if (step == STEP_FAILED)
-		failed(in);
+		inject_failed(in);
 	later_join(&in->later, p.later);
 	buf_free(&p.text);
 	if (in->stopped)
 		return VERDICT_DROP;
+	/* Attached, the client has the request, too: it is open until one has responded. */
+	if (step == STEP_GONE && in->options->frame.attach)
+		return VERDICT_PASS;
 	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;
 }
 
@@ -120,16 +117,27 @@ end(void *state, struct frame *f)
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
+static void
+close_all(void *state, struct frame *f)
+{
+	(void)f;
+	answer_close(state);
+}
+
 /* What the filter needs of the transport. */
 static unsigned
 needs(const struct options *o)
 {
-	bool edits = o->edit || o->ncontexts || o->nservers || o->nanswers;
+	bool edits = o->edit || o->ncontexts || o->nservers || o->wrap, permits = true;
 
-	/* Who only sends messages after those of others edits nothing. */
+	/* Who only sends messages after those of others edits nothing; nor does who permits beside the client. */
 	for (size_t i = 0; i < o->nsends; i++)
 		edits |= o->sends[i].when != SEND_AFTER;
-	return (edits ? FILTER_EDITS : 0) | (o->nanswers || o->nsends ? FILTER_SENDS : 0);
+	for (size_t i = 0; i < o->nanswers; i++)
+		permits &= o->answers[i].kind == ANSWER_PERMIT || o->answers[i].kind == ANSWER_PERMIT_BY;
+	if (o->nanswers && o->frame.attach && permits)
+		return (edits ? FILTER_EDITS : 0) | FILTER_SENDS | FILTER_RESPONDS;
+	return (edits || o->nanswers ? FILTER_EDITS : 0) | (o->nanswers || o->nsends ? FILTER_SENDS : 0);
 }
 
 int
@@ -137,7 +145,7 @@ stream_run(const struct options *o)
 {
 	struct inject in = {.options = o};
 	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
-		.response = response, .event = event, .end = end};
+		.response = response, .event = event, .end = end, .close = close_all};
 	int status;
 
 	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));

@@ -129,7 +129,8 @@ put_provided(struct change *c, struct slice servers)
 
 	for (const struct provided *p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
 		if (acp_has_server(servers, buf_slice(&p->name))) {
-			frame_warn(c->mcp->frame, "server %.*s: the session already has a server of this name: the one of --provide is left out", (int)p->name.n, p->name.p);
+			frame_warn(c->mcp->frame, "server %.*s: the session already has a server of this name: the one of --provide is left out",
+				(int)p->name.n, p->name.p);
 			continue;
 		}
 		declaration.n = 0;

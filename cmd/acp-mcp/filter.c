@@ -185,7 +185,7 @@ on_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 	if (s->msg.kind != MSG_NOTIFICATION)
 		return VERDICT_PASS;
 	/* The client never saw a request that was responded to here. */
-	return conn_cancel_any(m, dir, id) || (dir == ACP_UP && !frame_is_open(m->frame, dir, id)) ? VERDICT_DROP : VERDICT_PASS;
+	return conn_cancel_any(m, dir, id) || (dir == ACP_UP && !frame_open_request(m->frame, dir, id)) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 /* A shim of the agent's. */

@@ -253,4 +253,5 @@ send_to_chain(struct conn *c, const struct msg *m)
 	}
 }
 
-const struct form form_newest_offer = {.send = send_to_chain, .reply_locally = reply_locally, .deliver = deliver, .peer_response = peer_response};
+const struct form form_newest_offer = {.send = send_to_chain, .reply_locally = reply_locally, .deliver = deliver,
+	.peer_response = peer_response};

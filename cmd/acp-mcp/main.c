@@ -51,7 +51,7 @@ fingerprint(const char *command)
 
 /* NAME=CMD. */
 static void
-add_provided(const struct cli_taken *t)
+add_provided(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *equals = strchr(argument, '=');
@@ -75,7 +75,7 @@ add_provided(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"provide", 0, CLI_TAKE(add_provided)},
+	{"provide", 0, CLI_PARSE(add_provided)},
 	{"dialect", 0, CLI_WORD(struct options, dialect, "acpId", "serverId", "newest"), .value = DIALECT_ACP_ID},
 	{"max-connections", 0, CLI_COUNT(struct options, connections)},
 	{"timeout", 0, CLI_DURATION(struct options, timeout)},

@@ -3,97 +3,72 @@
  * and ends when either ends.
  */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/acp-mcp/mcp.h"
-#include "lib/base/cli.h"
-#include "lib/run/io.h"
+#include "lib/run/endpoint.h"
 #include "lib/run/socket.h"
 
-/* One direction: what was read from one and waits to be written to the other. */
-struct pump {
-	struct io from, to;
-	char data[64 * 1024];
-	size_t at, n;
-	bool ended;
+/* One side: what it sends goes to the other. */
+struct shim {
+	struct endpoint endpoint;
+	struct shim *other;
+	const char *path; /* of the socket; NULL: this is the agent's side */
+	bool closed;      /* the agent has closed our input: what the server still sends is forwarded */
 };
 
-/* Reads where nothing waits, and writes. 0, or -1 where it is over. */
-static int
-pump_move(struct pump *p)
+static bool
+forward(void *arg, enum input_got got, const struct line *bytes)
 {
-	struct iovec v;
-	ssize_t n;
+	struct shim *s = arg;
 
-	if (p->n == 0 && !p->ended) {
-		n = io_read(&p->from, p->data, sizeof(p->data));
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		p->ended = n <= 0;
-		p->at = 0;
-		p->n = n > 0 ? (size_t)n : 0;
-	}
-	while (p->n > 0) {
-		v = (struct iovec){p->data + p->at, p->n};
-		n = io_writev(&p->to, &v, 1);
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -1;
-		p->at += (size_t)n;
-		p->n -= (size_t)n;
-	}
-	return p->ended ? -1 : 0;
+	(void)got;
+	if (endpoint_put(&s->other->endpoint, NULL, bytes->text) < 0)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	endpoint_pause(&s->endpoint, s->other->endpoint.out.full);
+	return true;
 }
 
-/* What it waits for. */
-static struct pollfd
-pump_poll(const struct pump *p)
+static void
+on_event(void *arg, enum endpoint_event event)
 {
-	return p->n > 0 ? (struct pollfd){.fd = p->to.fd, .events = POLLOUT} : (struct pollfd){.fd = p->from.fd, .events = POLLIN};
-}
+	struct shim *s = arg;
 
-/* After the agent has closed our input, forwards what the server still sends. */
-static int
-pump_both(struct pump *down, struct pump *up, const char *path)
-{
-	struct pollfd watch[2];
-	bool closed = false;
-
-	for (;;) {
-		watch[0] = closed ? (struct pollfd){.fd = -1} : pump_poll(down);
-		watch[1] = pump_poll(up);
-		if (poll(watch, 2, -1) < 0 && errno != EINTR)
-			return EXIT_FAILED;
-		if (!closed && watch[0].revents && pump_move(down) < 0) {
-			io_close(&down->to, true);
-			closed = true;
-		}
-		if (watch[1].revents && pump_move(up) < 0) {
-			if (!closed && up->ended)
-				cli_warn(tool_name, "%s: the server has ended", path);
-			return 0;
-		}
+	endpoint_pause(&s->other->endpoint, s->endpoint.out.full);
+	if (event == ENDPOINT_ENDED) {
+		if (s->path && !s->other->closed)
+			cli_warn(tool_name, "%s: the server has ended", s->path);
+		s->closed = true;
+		endpoint_finish(&s->other->endpoint);
 	}
+	/* The agent gets nothing more. */
+	if (event == ENDPOINT_CLOSED && !s->path)
+		loop_stop(s->endpoint.loop);
 }
 
 int
 shim_run(const char *path)
 {
-	static struct pump down, up;
-	int fd = socket_connect(path), other;
+	struct shim agent = {.other = NULL}, server = {.path = path};
+	int fd = socket_connect(path);
+	struct loop *loop;
 
-	if (fd < 0 || (other = dup(fd)) < 0) {
+	if (fd < 0) {
 		cli_warn(tool_name, "%s: %s: has acp-mcp ended?", path, strerror(errno));
 		return EXIT_FAILED;
 	}
-	signal(SIGPIPE, SIG_IGN);
 	cli_waits(tool_name, STDIN_FILENO, "an MCP client's messages");
-	if (io_reader(&down.from, STDIN_FILENO) < 0 || io_writer(&down.to, fd) < 0 || io_reader(&up.from, other) < 0
-		|| io_writer(&up.to, STDOUT_FILENO) < 0) {
-		cli_warn(tool_name, "%s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	return pump_both(&down, &up, path);
+	loop = loop_new((const int[]){0}, NULL, NULL);
+	agent.endpoint = (struct endpoint){.line = forward, .event = on_event, .arg = &agent};
+	server.endpoint = (struct endpoint){.line = forward, .event = on_event, .arg = &server};
+	agent.other = &server;
+	server.other = &agent;
+	if (!loop || endpoint_open(&agent.endpoint, loop, STDIN_FILENO, STDOUT_FILENO, 0) < 0 ||
+		endpoint_open(&server.endpoint, loop, fd, fd, 0) < 0 || loop_run(loop) < 0)
+		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
+	endpoint_close(&agent.endpoint);
+	endpoint_close(&server.endpoint);
+	loop_free(loop);
+	return 0;
 }

@@ -4,12 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/acp-replay/peer.h"
+#include "cmd/acp-replay/options.h"
 #include "lib/base/cli_line.h"
 #include "lib/recording/home.h"
 #include "lib/run/proc.h"
-
-static const char name[] = "acp-replay";
 
 static const char help[] =
 	"usage: acp-replay [OPTION]... FILE                              play the agent\n"
@@ -53,7 +51,7 @@ static const struct cli_rule rules[] = {
 };
 
 struct asked {
-	struct peer_options peer;
+	struct replay_options o;
 	enum { AS_AGENT, AS_CLIENT } as;
 	int match;              /* --match, or -1 */
 	unsigned format;        /* of formats */
@@ -62,7 +60,7 @@ struct asked {
 static const char *const formats[] = {"text", "json", "junit", NULL};
 
 static void
-set_speed(const struct cli_taken *t)
+set_speed(const struct cli_argument *t)
 {
 	double *speed = t->at;
 	char *end;
@@ -77,98 +75,90 @@ set_speed(const struct cli_taken *t)
 }
 
 static void
-set_until(const struct cli_taken *t)
+set_until(const struct cli_argument *t)
 {
-	struct plan_range *range = t->at;
+	struct replay_options *o = t->at;
 	char *why = NULL;
 
-	range->word = t->argument;
-	if (cli_count(t->argument, &range->until) == 0 && range->until > 0)
+	o->until_word = t->argument;
+	if (cli_count(t->argument, &o->until) == 0 && o->until > 0)
 		return;
-	range->until = 0;
-	if (!range->glob && !(range->glob = select_new()))
-		cli_no_memory(name);
-	if (select_glob(range->glob, t->argument, &why) < 0)
+	o->until = 0;
+	if (!o->glob && !(o->glob = select_new()))
+		cli_no_memory(replay_name);
+	if (select_glob(o->glob, t->argument, &why) < 0)
 		cli_wrong(t, why);
 }
 
 static const struct cli_option options[] = {
 	{"as", 0, CLI_WORD(struct asked, as, "agent", "client")},
 	{"match", 0, CLI_WORD_OF(struct asked, match, match_names)},
-	{"normalize", 0, CLI_TEXT(struct asked, peer.recorder.normalize)},
-	{"keep-paths", 0, CLI_FLAG(struct asked, peer.player.keep_paths)},
-	{"on-miss", 0, CLI_WORD(struct asked, peer.player.on_miss, "error", "wait", "next")},
-	{"speed", 0, CLI_TAKE_AT(set_speed, double, struct asked, peer.player.speed)},
-	{"max-pause", 0, CLI_DURATION(struct asked, peer.player.max_pause)},
-	{"start", 0, CLI_COUNT(struct asked, peer.player.range.start), .least = 1},
-	{"until", 0, CLI_TAKE_AT(set_until, struct plan_range, struct asked, peer.player.range)},
-	{"loop", 0, CLI_FLAG(struct asked, peer.player.loop)},
-	{"record", 0, CLI_TEXT(struct asked, peer.recorder.record)},
-	{"check", 0, CLI_FLAG(struct asked, peer.recorder.check)},
+	{"normalize", 0, CLI_TEXT(struct asked, o.program)},
+	{"keep-paths", 0, CLI_FLAG(struct asked, o.keep_paths)},
+	{"on-miss", 0, CLI_WORD(struct asked, o.on_miss, "error", "wait", "next")},
+	{"speed", 0, CLI_PARSE_AT(set_speed, double, struct asked, o.speed)},
+	{"max-pause", 0, CLI_DURATION(struct asked, o.max_pause)},
+	{"start", 0, CLI_COUNT(struct asked, o.start), .least = 1},
+	{"until", 0, CLI_PARSE_AT(set_until, struct replay_options, struct asked, o)},
+	{"loop", 0, CLI_FLAG(struct asked, o.loop)},
+	{"record", 0, CLI_TEXT(struct asked, o.record)},
+	{"check", 0, CLI_FLAG(struct asked, o.check)},
 	{"format", 'f', CLI_WORD_OF(struct asked, format, formats)},
-	{"update", 0, CLI_FLAG(struct asked, peer.recorder.update)},
-	{"hop", 0, CLI_TEXT(struct asked, peer.hop)},
-	{"env", 0, CLI_FLAG(struct asked, peer.environment)},
-	{"max-line", 0, CLI_BYTES(struct asked, peer.limit)},
-	{"timeout", 0, CLI_DURATION(struct asked, peer.timeout), .least = 1},
-	{"grace", 0, CLI_DURATION(struct asked, peer.grace)},
+	{"update", 0, CLI_FLAG(struct asked, o.update)},
+	{"hop", 0, CLI_TEXT(struct asked, o.hop)},
+	{"env", 0, CLI_FLAG(struct asked, o.environment)},
+	{"max-line", 0, CLI_BYTES(struct asked, o.limit)},
+	{"timeout", 0, CLI_DURATION(struct asked, o.timeout), .least = 1},
+	{"grace", 0, CLI_DURATION(struct asked, o.grace)},
 	{0},
 };
 
 /* FILE, or FILE -- COMMAND... */
 static void
-read_operands(char **words, struct peer_options *o)
+read_operands(char **words, struct replay_options *o)
 {
 	if (!words[0])
-		cli_die(EXIT_USAGE, name, "no recording is named; try acp-replay --help");
+		cli_die(EXIT_USAGE, replay_name, "no recording is named; try acp-replay --help");
 	o->path = words[0];
 	if (words[1] && strcmp(words[1], "--") != 0)
-		cli_die(EXIT_USAGE, name, "%s: only one recording can be played; a command follows --", words[1]);
+		cli_die(EXIT_USAGE, replay_name, "%s: only one recording can be played; a command follows --", words[1]);
 	if (words[1] && !words[2])
-		cli_die(EXIT_USAGE, name, "no command after --");
+		cli_die(EXIT_USAGE, replay_name, "no command after --");
 	if (words[1])
 		o->command = words + 2;
-	if (o->command && o->player.us == ACP_AGENT)
-		cli_die(EXIT_USAGE, name, "only --as client starts a command");
+	if (o->command && o->us == ACP_AGENT)
+		cli_die(EXIT_USAGE, replay_name, "only --as client starts a command");
 	if (strcmp(o->path, "-") == 0 && !o->command)
-		cli_die(EXIT_USAGE, name, "-: standard input carries the messages of the %s; name a file",
-			acp_side_name(acp_other_side(o->player.us)));
+		cli_die(EXIT_USAGE, replay_name, "-: standard input carries the messages of the %s; name a file",
+			acp_side_name(acp_other_side(o->us)));
 }
 
-/* The options that the player, the peer and the recorder share. */
+/* What follows from several of them. */
 static void
-share_options(struct asked *asked, const struct cli_line *line)
+finish_options(struct asked *asked, const struct cli_line *line)
 {
-	struct peer_options *peer = &asked->peer;
-	struct player_options *player = &peer->player;
-	struct recorder_options *o = &peer->recorder;
+	struct replay_options *o = &asked->o;
 	struct stat st;
 	char *why;
 
-	player->us = asked->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
-	if (o->normalize && !(player->normalize = normalize_new(o->normalize, &why)))
-		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "--normalize: %s", why ? why : strerror(ENOMEM));
-	player->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
-	player->range.endless = player->loop;
+	o->us = asked->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
+	if (o->program && !(o->normalize = normalize_new(o->program, &why)))
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, replay_name, "--normalize: %s", why ? why : strerror(ENOMEM));
+	o->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
+	o->format = formats[asked->format];
 	cli_files(line);
 	home_files(line);
-	read_operands(line->words, peer);
+	read_operands(line->words, o);
 	/* It is read twice. */
-	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))
-		cli_die(EXIT_USAGE, name, "--check: %s: it is not a regular file", peer->path);
-	o->match = player->match;
-	o->format = formats[asked->format];
-	o->keep_paths = player->keep_paths;
-	o->environment = peer->environment;
-	/* Without a command standard output is the session's. */
-	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
+	if (o->check && (strcmp(o->path, "-") == 0 || (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode))))
+		cli_die(EXIT_USAGE, replay_name, "--check: %s: it is not a regular file", o->path);
 }
 
 int
 main(int argc, char **argv)
 {
-	static const struct cli_tool tool = {name, help, options};
-	struct asked asked = {.match = -1, .peer = {.limit = MAX_LINE, .grace = GRACE, .player.max_pause = UINT64_MAX}};
+	static const struct cli_tool tool = {replay_name, help, options};
+	struct asked asked = {.match = -1, .o = {.limit = MAX_LINE, .grace = GRACE, .max_pause = UINT64_MAX}};
 	struct cli_line line;
 	int status;
 
@@ -176,9 +166,9 @@ main(int argc, char **argv)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &asked, &line);
 	cli_check(&line, rules);
-	share_options(&asked, &line);
-	status = peer_run(&asked.peer);
-	select_free(asked.peer.player.range.glob);
-	normalize_free(asked.peer.player.normalize);
+	finish_options(&asked, &line);
+	status = peer_run(&asked.o);
+	select_free(asked.o.glob);
+	normalize_free(asked.o.normalize);
 	return status;
 }

@@ -1,5 +1,4 @@
-#include "cmd/acp-replay/peer.h"
-
+/* The player on two descriptors, or with an agent that it has started. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -7,15 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/acp-replay/player.h"
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
 enum { AFTER_TERM = 2 * 1000 * 1000 };
 
-static const char name[] = "acp-replay";
-
 struct peer {
-	struct peer_options *options;
+	const struct replay_options *options;
 	struct loop *loop;
 	struct player player;
 	struct endpoint live, err;
@@ -54,7 +52,7 @@ leave(struct peer *p)
 		return;
 	p->left = true;
 	recorder_put(p->player.recorder, RECORD_EOF, p->player.us, slice(NULL, 0));
-	if (!p->ended && p->options->player.us == ACP_CLIENT)
+	if (!p->ended && p->options->us == ACP_CLIENT)
 		loop_add_timer(p->loop, &p->grace, p->options->grace);
 }
 
@@ -74,7 +72,7 @@ is_done(struct peer *p)
 		return true;
 	if (p->play != PLAY_OVER && p->play != PLAY_ABANDONED)
 		return false;
-	if (p->options->player.us == ACP_AGENT)
+	if (p->options->us == ACP_AGENT)
 		return p->player.left;
 	p->leaving = true;
 	return !endpoint_can_read(&p->live) && (!p->running || p->ended);
@@ -94,7 +92,7 @@ advance(void *arg)
 		p->play = player_play(&p->player);
 		p->leaving |= p->play == PLAY_LEAVE;
 		if (p->play == PLAY_FAILED) {
-			cli_warn(name, "%s: %s", p->options->path, strerror(errno));
+			cli_warn(replay_name, "%s: %s", p->options->path, strerror(errno));
 			fail(p, EXIT_FAILED);
 		}
 		if (p->play != PLAY_LEAVE)
@@ -127,7 +125,7 @@ timed_out(void *arg)
 		return;
 	p->player.timed_out = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
-		cli_warn(name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
+		cli_warn(replay_name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
 			p->play == PLAY_FULL ? "read" : "end");
 		p->done = true;
 		loop_stop(p->loop);
@@ -155,7 +153,7 @@ receive_line(void *arg, enum input_got got, const struct line *line)
 		r = player_receive(&p->player, line->text, p->again);
 	p->again = r == RECEIVED_LATER;
 	if (r == RECEIVED_FAILED) {
-		cli_warn(name, "%s", strerror(errno));
+		cli_warn(replay_name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
 	}
 	return r != RECEIVED_LATER;
@@ -167,11 +165,11 @@ live_event(void *arg, enum endpoint_event event)
 	struct peer *p = arg;
 
 	if (event == ENDPOINT_ENDED && p->live.in.error)
-		cli_warn(name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
+		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
 	if (event == ENDPOINT_ENDED)
 		input_ended(p);
 	/* A client that does not read is none; an agent's end shows on its output. */
-	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->player.us == ACP_AGENT)
+	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->us == ACP_AGENT)
 		p->player.left = true;
 	advance(p);
 }
@@ -207,7 +205,7 @@ grace_expired(void *arg)
 		return;
 	}
 	if (!p->stopped)
-		cli_warn(name, "the agent did not end within the grace period: sending it SIGTERM");
+		cli_warn(replay_name, "the agent did not end within the grace period: sending it SIGTERM");
 	proc_signal(p->child.pid, p->stopped ? SIGKILL : SIGTERM);
 	p->stopped = true;
 	loop_add_timer(p->loop, &p->grace, AFTER_TERM);
@@ -240,7 +238,7 @@ start_agent(struct peer *p, int *in, int *out)
 
 	p->child = (struct loop_child){.pid = proc_start_piped(&spec, 2, ours, &stage), .ended = agent_ended, .arg = p};
 	if (p->child.pid < 0)
-		return cli_not_started(name, spec.argv[0], stage == PROC_EXEC, errno);
+		return cli_not_started(replay_name, spec.argv[0], stage == PROC_EXEC, errno);
 	*in = ours[1];
 	*out = ours[0];
 	p->running = true;
@@ -271,23 +269,18 @@ open_streams(struct peer *p, int in, int out)
 static int
 start_recorder(struct peer *p)
 {
-	struct recorder_options *o = &p->options->recorder;
+	const struct replay_options *o = p->options;
 	char *why;
 
 	if (!o->check && !o->record)
 		return 0;
-	o->path = p->options->path;
-	o->command = p->options->command;
-	o->header = p->player.plan.header;
-	o->several = p->player.plan.several;
-	o->live = o->command ? o->command[0] : acp_side_name(p->player.them);
 	p->player.recorder = recorder_new(o, &why);
 	if (p->player.recorder)
 		return 0;
 	if (why)
-		cli_warn(name, "%s", why);
+		cli_warn(replay_name, "%s", why);
 	else
-		cli_warn(name, "%s: %s", o->path, strerror(errno));
+		cli_warn(replay_name, "%s: %s", o->path, strerror(errno));
 	free(why);
 	return EXIT_USAGE;
 }
@@ -295,7 +288,7 @@ start_recorder(struct peer *p)
 static int
 fail_to_start(void)
 {
-	cli_warn(name, "%s", strerror(errno));
+	cli_warn(replay_name, "%s", strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -306,13 +299,13 @@ start(struct peer *p)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int in = -1, out = -1, status;
 
-	if (items_open(&p->player.plan.items, name, p->options->path, p->options->limit, p->options->hop,
+	if (items_open(&p->player.plan.items, replay_name, p->options->path, p->options->limit, p->options->hop,
 		p->options->environment) < 0) {
-		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
+		cli_warn(replay_name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
 	p->loop = loop_new(signals, signalled, p);
-	status = p->loop ? player_open(&p->player, &p->options->player, &p->live, &p->err) : -1;
+	status = p->loop ? player_open(&p->player, p->options, &p->live, &p->err) : -1;
 	if (status != 0)
 		return status < 0 ? fail_to_start() : EXIT_USAGE;
 	status = start_recorder(p);
@@ -323,7 +316,7 @@ start(struct peer *p)
 		if (status)
 			return status;
 	} else {
-		cli_waits(name, STDIN_FILENO, p->options->player.us == ACP_AGENT ? "the client's messages" : "the agent's messages");
+		cli_waits(replay_name, STDIN_FILENO, p->options->us == ACP_AGENT ? "the client's messages" : "the agent's messages");
 		in = proc_claim(STDIN_FILENO);
 		out = proc_claim(STDOUT_FILENO);
 	}
@@ -337,7 +330,7 @@ start(struct peer *p)
 static int
 exit_status(struct peer *p)
 {
-	const char *them = acp_side_name(p->player.them);
+	const char *them = acp_side_name(p->player.them), *kept = NULL;
 	char words[64];
 	int differs;
 
@@ -345,13 +338,17 @@ exit_status(struct peer *p)
 		return p->status;
 	player_finish(&p->player, p->play == PLAY_OVER);
 	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
-		cli_warn(name, "the %s stopped reading: %llu bytes were not delivered", them,
+		cli_warn(replay_name, "the %s stopped reading: %llu bytes were not delivered", them,
 			(unsigned long long)p->live.out.discarded);
 		p->player.missed = true;
 	}
 	if (p->ended && !p->stopped)
 		recorder_exit(p->player.recorder, p->status);
-	differs = recorder_end(p->player.recorder, !p->player.missed);
+	if (p->player.plan.several)
+		kept = "it holds several hops, and only one was played";
+	else if (!p->player.plan.header)
+		kept = "it is not in the format that acp-tap writes";
+	differs = recorder_end(p->player.recorder, !p->player.missed, kept);
 	if (differs > EXIT_NEGATIVE)
 		return differs;
 	if (p->play == PLAY_EXIT && p->player.plan.exit_status)
@@ -360,12 +357,12 @@ exit_status(struct peer *p)
 		return EXIT_NEGATIVE;
 	if (!p->running || p->stopped || p->status == 0)
 		return 0;
-	cli_warn(name, "the agent ended with %s", proc_describe(p->status, words, sizeof(words)));
+	cli_warn(replay_name, "the agent ended with %s", proc_describe(p->status, words, sizeof(words)));
 	return proc_status(p->status);
 }
 
 int
-peer_run(struct peer_options *options)
+peer_run(const struct replay_options *options)
 {
 	struct peer p = {.options = options, .play = PLAY_WAITING};
 	int status;
@@ -373,11 +370,11 @@ peer_run(struct peer_options *options)
 	status = start(&p);
 	if (status == 0) {
 		if (loop_run(p.loop) < 0) {
-			cli_warn(name, "%s", strerror(errno));
+			cli_warn(replay_name, "%s", strerror(errno));
 			fail(&p, EXIT_FAILED);
 		}
-		endpoint_write_rest(&p.live, 0, 0);
-		endpoint_write_rest(&p.err, 0, 0);
+		endpoint_flush(&p.live, 0, 0);
+		endpoint_flush(&p.err, 0, 0);
 		status = exit_status(&p);
 	}
 	/* The agent's process group lives until it is reaped. After a second signal there is no time for that. */

@@ -11,8 +11,7 @@
 /* While it is read. */
 struct reading {
 	struct plan *plan;
-	const struct plan_range *range;
-	const char *tool;
+	const struct replay_options *options;
 	struct record record;
 	bool started, ended; /* something at or after --start, and the end by --until */
 };
@@ -156,10 +155,10 @@ ends_after(const struct reading *r)
 	char *why = NULL;
 	bool yes;
 
-	if (!r->range->glob || r->record.number < r->range->start || r->record.kind != RECORD_MESSAGE)
-		return r->range->until && r->record.number == r->range->until;
+	if (!r->options->glob || r->record.number < r->options->start || r->record.kind != RECORD_MESSAGE)
+		return r->options->until && r->record.number == r->options->until;
 	message = (struct message){.from = r->record.from, .line = r->record.text, .msg = r->record.msg};
-	yes = select_match(r->range->glob, &message, &why);
+	yes = select_match(r->options->glob, &message, &why);
 	free(why);
 	return yes;
 }
@@ -172,7 +171,7 @@ read_end(struct reading *r)
 	const struct record *record = &r->record;
 	int status;
 
-	if (r->range->endless || record->number < r->range->start) {
+	if (r->options->loop || record->number < r->options->start) {
 		p->items.n--;
 		return 0;
 	}
@@ -192,45 +191,26 @@ static int
 read_next(struct reading *r)
 {
 	struct items *items = &r->plan->items;
-	const char *path = items->path;
 	const struct record *record = &r->record;
 	uint32_t item;
+	int result = items_next(items, &r->record, &item);
 
-	if (items_next(items, &r->record, &item) < 0)
+	if (result < 0)
 		return -1;
-	if (record->kind != RECORD_END && r->range->until && record->number > r->range->until) {
+	if (record->kind != RECORD_END && r->options->until && record->number > r->options->until) {
 		items->n -= item != ITEM_NONE;
 		return 1;
 	}
+	if (result > 0 || record->kind == RECORD_END)
+		return result > 0 ? 2 : 1;
 	r->plan->header |= record->kind == RECORD_HEADER && record->number == 1;
 	r->plan->several |= record->at.p != NULL;
-	r->started |= record->number >= r->range->start && item != ITEM_NONE;
-	switch (record->kind) {
-	case RECORD_END:
-		if (record->torn)
-			cli_warn(r->tool, "%s:%llu: the last record is torn and is ignored", path, (unsigned long long)record->number);
+	r->started |= record->number >= r->options->start && item != ITEM_NONE;
+	if ((record->kind == RECORD_EXIT || record->kind == RECORD_EOF) && read_end(r))
 		return 1;
-	case RECORD_BAD:
-		cli_warn(r->tool, "%s:%llu: byte %zu: %s", path, (unsigned long long)record->number, record->error.at,
-			record->error.what);
-		return 2;
-	case RECORD_LOST:
-		cli_warn(r->tool, "%s:%llu: %llu records are missing here: %.*s", path, (unsigned long long)record->number,
-			(unsigned long long)record->count, (int)record->text.n, record->text.n ? record->text.p : "");
-		break;
-	case RECORD_EXIT:
-	case RECORD_EOF:
-		if (read_end(r))
-			return 1;
-		break;
-	case RECORD_MESSAGE:
-		if (items->at[item].from != ACP_UNKNOWN)
-			break;
-		cli_warn(r->tool, "%s:%llu: left out: the sender is unknown", path, (unsigned long long)record->number);
+	if (record->kind == RECORD_MESSAGE && items->at[item].from == ACP_UNKNOWN) {
+		cli_warn(replay_name, "%s:%llu: left out: the sender is unknown", items->path, (unsigned long long)record->number);
 		r->plan->missed = true;
-		break;
-	default:
-		break;
 	}
 	r->ended |= ends_after(r);
 	return r->ended;
@@ -243,30 +223,28 @@ check_range(const struct reading *r)
 	const struct items *items = &r->plan->items;
 	const char *path = items->path;
 
-	if (!items->any && items->hop)
-		cli_warn(r->tool, "%s: no messages of hop %s", path, items->hop);
-	else if (!items->any)
-		cli_warn(r->tool, "%s: no messages", path);
-	else if (r->range->start && !r->started)
-		cli_warn(r->tool, "--start %llu: %s has no message at or after record %llu", (unsigned long long)r->range->start, path,
-			(unsigned long long)r->range->start);
-	else if (r->range->word && !r->ended && !(r->range->until && r->record.number > r->range->until))
-		cli_warn(r->tool, r->range->glob ? "--until %s: no message of %s matches it" : "--until %s: %s has no such record",
-			r->range->word, path);
+	if (items_missed(items))
+		return 1;
+	if (r->options->start && !r->started)
+		cli_warn(replay_name, "--start %llu: %s has no message at or after record %llu", (unsigned long long)r->options->start, path,
+			(unsigned long long)r->options->start);
+	else if (r->options->until_word && !r->ended && !(r->options->until && r->record.number > r->options->until))
+		cli_warn(replay_name, r->options->glob ? "--until %s: no message of %s matches it" : "--until %s: %s has no such record",
+			r->options->until_word, path);
 	else
 		return 0;
 	return 1;
 }
 
 int
-plan_read(struct plan *p, const char *tool, const struct plan_range *range, enum acp_side us)
+plan_read(struct plan *p, const struct replay_options *o)
 {
-	struct reading r = {.plan = p, .range = range, .tool = tool};
+	struct reading r = {.plan = p, .options = o};
 	uint32_t latest = 0;
 	int result;
 
-	p->us = us;
-	p->them = acp_other_side(us);
+	p->us = o->us;
+	p->them = acp_other_side(o->us);
 	p->exit_status = -1;
 	do
 		result = read_next(&r);
@@ -287,10 +265,10 @@ plan_read(struct plan *p, const char *tool, const struct plan_range *range, enum
 			.begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
 	for (size_t i = 0; i < p->items.n; i++) {
 		p->parts[i].next = ITEM_NONE;
-		if (plan_item(p, (uint32_t)i, range->start, &latest) < 0)
+		if (plan_item(p, (uint32_t)i, o->start, &latest) < 0)
 			return -1;
 	}
-	for (size_t i = 0; us == ACP_CLIENT && i < p->nlanes; i++)
+	for (size_t i = 0; o->us == ACP_CLIENT && i < p->nlanes; i++)
 		if (!(p->lanes[i].amounts = calloc(p->nmeasures, sizeof(*p->lanes[i].amounts))))
 			return -1;
 	plan_rewind(p);

@@ -5,7 +5,7 @@
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
-#include "lib/filter/select.h"
+#include "cmd/acp-replay/options.h"
 #include "lib/match/items.h"
 
 /* What an item is to the play. */
@@ -56,14 +56,6 @@ struct lane {
 	struct amount *amounts; /* by the numbers of kinds */
 };
 
-/* --start and --until. */
-struct plan_range {
-	uint64_t start, until; /* numbers of records; 0: not given */
-	const char *word;      /* --until as it was given */
-	struct select *glob;   /* --until where it is no number, or NULL */
-	bool endless;          /* the recorded ends of both sides do not matter */
-};
-
 struct plan {
 	struct items items;
 	struct part *parts;
@@ -104,7 +96,7 @@ uint64_t plan_measure(struct items *, const struct msg *, uint32_t *amount, bool
 /*
  * Reads the recording, whose items are open. 0; -1 with errno; or 1: it cannot be played, and why has been reported.
  */
-int plan_read(struct plan *, const char *tool, const struct plan_range *, enum acp_side us);
+int plan_read(struct plan *, const struct replay_options *);
 void plan_close(struct plan *);
 /* All is to be played again. */
 void plan_rewind(struct plan *);

@@ -1,7 +1,7 @@
 /* The player as a whole: it begins, plays as far as it can, and ends. */
 #include <stdlib.h>
 
-#include "cmd/acp-replay/player_parts.h"
+#include "cmd/acp-replay/player.h"
 
 static void
 touch_all(struct player *p)
@@ -19,7 +19,7 @@ forget_all(struct player *p)
 }
 
 int
-player_open(struct player *p, const struct player_options *o, struct endpoint *out, struct endpoint *err)
+player_open(struct player *p, const struct replay_options *o, struct endpoint *out, struct endpoint *err)
 {
 	int r;
 
@@ -32,7 +32,7 @@ player_open(struct player *p, const struct player_options *o, struct endpoint *o
 	p->ids = ids_new(o->keep_paths);
 	if (!p->ours || !p->ids)
 		return -1;
-	r = plan_read(&p->plan, "acp-replay", &o->range, o->us);
+	r = plan_read(&p->plan, o);
 	p->missed = p->plan.missed;
 	if (r == 0)
 		touch_all(p);
@@ -99,7 +99,7 @@ abandon(struct player *p)
 		return PLAY_FAILED;
 	for (uint32_t i = 0; i < p->plan.items.n; i++)
 		*(p->plan.parts[i].flags & PART_OURS ? &ours : &theirs) += is_left(p, i);
-	player_warn(p, line, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
+	player_warn(p, false, line, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 		(unsigned long long)theirs, acp_side_name(p->them), (unsigned long long)ours, acp_side_name(p->us));
 	return PLAY_ABANDONED;
 }
@@ -112,7 +112,7 @@ player_finish(struct player *p, bool over)
 	SCOPED struct buf what = {0};
 
 	DL_FOREACH(p->waiting, w) {
-		player_warn_live(p, w->line, "no response was sent: the recording ended before this request was due");
+		player_warn(p, true, w->line, "no response was sent: the recording ended before this request was due");
 		p->missed = true;
 	}
 	while (over && p->us == ACP_CLIENT && (item = plan_next_theirs(&p->plan, NULL, item)) != ITEM_NONE) {
@@ -120,7 +120,7 @@ player_finish(struct player *p, bool over)
 			continue;
 		what.n = 0;
 		if (describe(p, item, &what) == 0)
-			player_warn(p, player_item(p, item)->line, "the agent did not send %.*s", (int)what.n, what.p);
+			player_warn(p, false, player_item(p, item)->line, "the agent did not send %.*s", (int)what.n, what.p);
 		p->missed = true;
 	}
 }

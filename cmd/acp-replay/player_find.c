@@ -1,7 +1,7 @@
 /* Live messages are looked up in the recording; what it does not have is handled as --on-miss says. */
 #include <stdlib.h>
 
-#include "cmd/acp-replay/player_parts.h"
+#include "cmd/acp-replay/player.h"
 
 /* So much of a value is quoted to people. */
 enum { QUOTED = 60 };
@@ -28,7 +28,7 @@ normalized(struct player *p, const struct request *r, const struct msg *m, struc
 
 	if (n != NORMALIZE_FAILED || !why)
 		return n;
-	player_warn_live(p, p->lines, "--normalize: %s", why);
+	player_warn(p, true, p->lines, "--normalize: %s", why);
 	free(why);
 	to->n = 0;
 	return buf_add_slice(to, m->text) < 0 ? NORMALIZE_FAILED : NORMALIZE_DONE;
@@ -208,14 +208,6 @@ player_accept(struct player *p, uint32_t item, const struct msg *live)
 
 /* --- what was expected --- */
 
-/* How a live request differs from the one that was expected. */
-struct differences {
-	struct first_difference first;
-	struct buf *data;  /* all of them: what a JSON array holds */
-	size_t n;
-	bool failed;
-};
-
 static int
 add_value(struct buf *to, const char *key, struct slice value)
 {
@@ -236,26 +228,19 @@ add_quoted(struct buf *to, struct slice value)
 }
 
 bool
-player_first_difference(void *arg, const struct difference *d)
-{
-	struct first_difference *f = arg;
-
-	f->failed = buf_printf(f->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(f->text, d->live) < 0 ||
-		buf_add_string(f->text, ", was ") < 0 || add_quoted(f->text, d->recorded) < 0;
-	return false;
-}
-
-static bool
-add_difference(void *arg, const struct difference *d)
+player_add_difference(void *arg, const struct difference *d)
 {
 	struct differences *a = arg;
 
-	a->failed = buf_printf(a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, a->data) < 0 ||
+	if (a->n++ == 0)
+		a->failed = buf_printf(a->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(a->text, d->live) < 0 ||
+			buf_add_string(a->text, ", was ") < 0 || add_quoted(a->text, d->recorded) < 0;
+	if (!a->data || a->failed)
+		return false;
+	a->failed = buf_printf(a->data, "%s{\"path\":", a->data->n ? "," : "") < 0 || json_quote(d->path, a->data) < 0 ||
 		add_value(a->data, "recorded", d->recorded) < 0 || add_value(a->data, "live", d->live) < 0 ||
 		buf_add_string(a->data, "}") < 0;
-	if (a->n++ == 0)
-		player_first_difference(&a->first, d);
-	return !a->failed && !a->first.failed;
+	return !a->failed;
 }
 
 static bool
@@ -316,8 +301,8 @@ static int
 describe_expected(struct player *p, const struct msg *live, uint32_t item, bool early, struct buf *text, struct buf *data)
 {
 	SCOPED struct buf first = {0}, all = {0};
-	struct differences a = {.first.text = &first, .data = &all};
-	struct compare c = player_comparison(p, item, add_difference, &a);
+	struct differences a = {.text = &first, .data = &all};
+	struct compare c = player_comparison(p, item, player_add_difference, &a);
 	struct msg m;
 	bool same;
 
@@ -325,7 +310,7 @@ describe_expected(struct player *p, const struct msg *live, uint32_t item, bool 
 		return -1;
 	/* Two methods have nothing to be compared. */
 	same = !early && json_string_eq(m.method, live->method);
-	if (same && (compare_messages(&c, &m, live) < 0 || a.failed || a.first.failed))
+	if (same && (compare_messages(&c, &m, live) < 0 || a.failed))
 		return -1;
 	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "the nearest request" : "the next expected request",
 		(int)m.method.n, m.method.p, p->plan.items.path, (unsigned long long)player_item(p, item)->line) < 0)
@@ -349,7 +334,7 @@ refuse_request(struct player *p, const struct msg *live, uint32_t expected)
 		(item != ITEM_NONE ? describe_expected(p, live, item, early, &text, &data)
 			: buf_add_string(&text, "no further request is expected")) < 0 || !buf_string(&text))
 		return -1;
-	player_warn_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
+	player_warn(p, true, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
 		text.p + sizeof("acp-replay: ") - 1);
 	return player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
 }
@@ -374,9 +359,9 @@ player_miss(struct player *p, const struct msg *live, uint32_t expected)
 	if (live->kind == MSG_REQUEST)
 		return refuse_request(p, live, expected);
 	if (live->what == ACP_SESSION_CANCEL)
-		player_warn_live(p, p->lines, "ignored: no turn is open that it could cancel");
+		player_warn(p, true, p->lines, "ignored: no turn is open that it could cancel");
 	else
-		player_warn_live(p, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
+		player_warn(p, true, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
 			(int)live->method.n, live->method.p);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* What the live side sends, and a cancel at a moment that the recording does not have: the turn ends as cancelled. */
 #include <stdlib.h>
 
-#include "cmd/acp-replay/player_parts.h"
+#include "cmd/acp-replay/player.h"
 #include "lib/session/session.h"
 
 /* --- a cancel --- */
@@ -131,7 +131,7 @@ cancel(struct player *p, const struct msg *live)
 		return r;
 	player_touch(p, l);
 	p->moved = p->missed = true;
-	player_warn_live(p, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
+	player_warn(p, true, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
 	return 1;
 }
 
@@ -166,7 +166,7 @@ receive_call(struct player *p, const struct msg *m, bool last)
 		if (f.item == ITEM_NONE && p->us == ACP_CLIENT)
 			f.item = player_next_of_method(p, m, NULL, ITEM_NONE);
 		if (f.item != ITEM_NONE && p->us == ACP_AGENT)
-			player_warn_live(p, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
+			player_warn(p, true, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
 				(unsigned long long)player_item(p, f.item)->line);
 		r = f.item != ITEM_NONE;
 	}
@@ -182,8 +182,8 @@ static int
 check_response(struct player *p, uint32_t item, const struct request *r, const struct msg *live)
 {
 	SCOPED struct buf text = {0};
-	struct first_difference first = {.text = &text};
-	struct compare c = player_comparison(p, item, player_first_difference, &first);
+	struct differences first = {.text = &text};
+	struct compare c = player_comparison(p, item, player_add_difference, &first);
 	struct msg m;
 	int differ;
 
@@ -192,7 +192,7 @@ check_response(struct player *p, uint32_t item, const struct request *r, const s
 	differ = player_compare(p, &c, r, &m, live);
 	if (differ == 1) {
 		p->missed = true;
-		player_warn_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
+		player_warn(p, true, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
 			p->plan.items.path, (unsigned long long)player_item(p, item)->line, (int)text.n, text.n ? text.p : "");
 	}
 	return differ < 0 || first.failed ? -1 : 0;
@@ -234,18 +234,18 @@ receive_response(struct player *p, const struct msg *m, bool last)
 	int failed = 0;
 
 	if (msg_null_id(m) && m->error.p) {
-		player_warn_live(p, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
+		player_warn(p, true, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
 		return 0;
 	}
 	r = requests_find(p->ours, p->us, m->id);
 	if (!r && !last)
 		return RECEIVED_LATER;
 	if (!r) {
-		player_warn_live(p, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
+		player_warn(p, true, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
 		p->missed = true;
 		return 0;
 	}
-	requests_take(p->ours, r);
+	requests_remove(p->ours, r);
 	if (!r->owner)
 		goto done;
 	request = (uint32_t)((uintptr_t)r->owner - 1);
@@ -259,7 +259,7 @@ receive_response(struct player *p, const struct msg *m, bool last)
 		if (!any && failed == 0)
 			failed = player_accept(p, response, m);
 	} else {
-		player_warn_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
+		player_warn(p, true, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
 		p->missed = true;
 	}
 	if (failed == 0 && p->us == ACP_CLIENT)
@@ -289,7 +289,7 @@ player_receive(struct player *p, struct slice line, bool last)
 	} else if (kind != MSG_NOISE) {
 		r = receive_call(p, &m, last);
 	} else if (!slice_is_blank(line)) {
-		player_warn_live(p, p->lines, "not a message at byte %zu: %s", error.at, error.what);
+		player_warn(p, true, p->lines, "not a message at byte %zu: %s", error.at, error.what);
 		/* Its sender gets a response where it waits for one (HACKING.md, rule 5). */
 		if (msg_guess_kind(line, &id) == MSG_REQUEST)
 			r = player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error.what, slice(NULL, 0));
@@ -303,7 +303,7 @@ player_receive_long(struct player *p)
 	p->lines++;
 	p->missed = true;
 	recorder_put(p->recorder, RECORD_LOST, p->them, slice(NULL, 0));
-	player_warn_live(p, p->lines, "longer than --max-line: refused");
+	player_warn(p, true, p->lines, "longer than --max-line: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));
 }

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "cmd/acp-replay/player_parts.h"
+#include "cmd/acp-replay/player.h"
 #include "lib/base/cli.h"
 
 /* us: how long the agent may pause. In a turn twice as long as it did in the recording, but at most MOMENT_MOST. */
@@ -12,34 +12,16 @@ enum { MOMENT = 500 * 1000, MOMENT_MOST = 5 * 1000 * 1000 };
 
 /* --- reports --- */
 
-static void
-warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
+void
+player_warn(const struct player *p, bool live, uint64_t number, const char *format, ...)
 {
 	SCOPED struct buf text = {0};
-
-	if (buf_vprintf(&text, format, args) == 0 && number)
-		cli_warn("acp-replay", "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
-	else if (text.n)
-		cli_warn("acp-replay", "%s: %.*s", where, (int)text.n, text.p);
-}
-
-void
-player_warn(const struct player *p, uint64_t number, const char *format, ...)
-{
 	va_list args;
 
 	va_start(args, format);
-	warn_at(p->plan.items.path, "", number, format, args);
-	va_end(args);
-}
-
-void
-player_warn_live(const struct player *p, uint64_t line, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	warn_at(acp_side_name(p->them), " line ", line, format, args);
+	if (buf_vprintf(&text, format, args) == 0)
+		cli_warn(replay_name, "%s:%s%llu: %.*s", live ? acp_side_name(p->them) : p->plan.items.path, live ? " line " : "",
+			(unsigned long long)number, (int)text.n, text.p);
 	va_end(args);
 }
 
@@ -383,8 +365,7 @@ send_item(struct player *p, struct lane *l, uint32_t item)
 	player_done(p, item);
 	if (items_text(&p->plan.items, item, &text) < 0)
 		return -1;
-	if (kind != RECORD_MESSAGE ||
-		(own->kind == MSG_NOTIFICATION && own->session && l->session.p && ids_change_nothing(p->ids, l->session)))
+	if (kind != RECORD_MESSAGE || (own->kind == MSG_NOTIFICATION && ids_change_nothing(p->ids)))
 		return queue(p, kind, text);
 	if (msg_scan(text, &m, NULL) == MSG_REQUEST) {
 		r = requests_open(p->ours, p->us, 0, &m);

@@ -15,10 +15,8 @@
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
-static const char name[] = "acp-replay";
-
 struct recorder {
-	const struct recorder_options *options;
+	const struct replay_options *options;
 	struct log *log;
 	struct replace file;    /* --update: the recording */
 	int fd;                 /* --check: what is written; -1: it has a name */
@@ -74,7 +72,7 @@ open_log(struct recorder *r, const char *path, char **why)
 static int
 open_files(struct recorder *r, char **why)
 {
-	const struct recorder_options *o = r->options;
+	const struct replay_options *o = r->options;
 	const char *directory = getenv("TMPDIR");
 	char *path;
 	int result;
@@ -97,7 +95,7 @@ open_files(struct recorder *r, char **why)
 }
 
 struct recorder *
-recorder_new(const struct recorder_options *o, char **why)
+recorder_new(const struct replay_options *o, char **why)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
 	int error;
@@ -156,7 +154,7 @@ recorder_put(struct recorder *r, enum record_kind kind, enum acp_side from, stru
 	default:
 		recording_put_lost(to, t, -1, from, 1, "longer than the limit");
 	}
-	log_mark(r->log);
+	log_end_record(r->log);
 	r->any |= kind == RECORD_MESSAGE || kind == RECORD_NOISE;
 }
 
@@ -166,14 +164,14 @@ recorder_exit(struct recorder *r, int status)
 	if (!r)
 		return;
 	recording_put_exit(log_buf(r->log), loop_clock() - r->began, -1, status);
-	log_mark(r->log);
+	log_end_record(r->log);
 }
 
 void
 recorder_flush(struct recorder *r)
 {
 	if (r && log_flush(r->log) < 0)
-		cli_warn(name, "%s: %s", log_name(r->log), log_why(r->log));
+		cli_warn(replay_name, "%s: %s", log_name(r->log), log_why(r->log));
 }
 
 /* --- the end --- */
@@ -182,9 +180,11 @@ recorder_flush(struct recorder *r)
 static int
 compare(const struct recorder *r)
 {
-	const struct recorder_options *o = r->options;
-	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_names[o->match], "--label", o->live};
-	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->fd, STDOUT_FILENO}};
+	const struct replay_options *o = r->options;
+	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_names[o->match], "--label",
+		o->command ? o->command[0] : acp_side_name(acp_other_side(o->us))};
+	/* Without a command standard output is the session's. */
+	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->command ? STDOUT_FILENO : STDERR_FILENO, STDOUT_FILENO}};
 	struct proc_spec spec = {.argv = (char *const *)(size_t)argv, .fds = r->fd < 0 ? fds + 1 : fds,
 		.nfds = r->fd < 0 ? 1 : 2, .death_signal = SIGKILL};
 	enum proc_stage stage = PROC_FORK;
@@ -192,9 +192,9 @@ compare(const struct recorder *r)
 	pid_t pid;
 	int status;
 
-	if (o->normalize) {
+	if (o->program) {
 		argv[n++] = "--normalize";
-		argv[n++] = o->normalize;
+		argv[n++] = o->program;
 	}
 	if (o->keep_paths)
 		argv[n++] = "--keep-paths";
@@ -205,7 +205,7 @@ compare(const struct recorder *r)
 	argv[n++] = r->fd < 0 ? o->record : "-";
 	pid = proc_start(&spec, &stage);
 	if (pid < 0)
-		return cli_not_started(name, argv[0], stage == PROC_EXEC, errno);
+		return cli_not_started(replay_name, argv[0], stage == PROC_EXEC, errno);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_FAILED;
@@ -230,32 +230,26 @@ has_comments(const char *path)
 
 /* Replaces the recording by what was written, if it may be. An exit status. */
 static int
-update(struct recorder *r, bool passed)
+update(struct recorder *r, bool passed, const char *why)
 {
-	const char *why = NULL;
-
 	if (!passed)
 		why = "something differs";
-	else if (r->options->several)
-		why = "it holds several hops, and only one was played";
-	else if (!r->options->header)
-		why = "it is not in the format that acp-tap writes";
-	else if (has_comments(r->options->path))
+	else if (!why && has_comments(r->options->path))
 		why = "it has comments, which would be lost";
 	if (why) {
-		cli_warn(name, "%s: not updated: %s", r->options->path, why);
+		cli_warn(replay_name, "%s: not updated: %s", r->options->path, why);
 		return passed ? EXIT_USAGE : 0;
 	}
 	if (replace_end(&r->file, true) == 0)
 		return 0;
-	cli_warn(name, "%s: not updated: %s", r->options->path, strerror(errno));
+	cli_warn(replay_name, "%s: not updated: %s", r->options->path, strerror(errno));
 	return EXIT_FAILED;
 }
 
 int
-recorder_end(struct recorder *r, bool played)
+recorder_end(struct recorder *r, bool played, const char *kept)
 {
-	const struct recorder_options *o = r ? r->options : NULL;
+	const struct replay_options *o = r ? r->options : NULL;
 	int lost, differs = 0, updated = 0;
 
 	if (!r)
@@ -263,12 +257,12 @@ recorder_end(struct recorder *r, bool played)
 	lost = log_close(r->log, -1);
 	r->log = NULL;
 	if (lost < 0) {
-		cli_warn(name, "%s: the recording is incomplete: %s", o->update ? o->path : o->record ? o->record : "--check", strerror(errno));
+		cli_warn(replay_name, "%s: the recording is incomplete: %s", o->update ? o->path : o->record ? o->record : "--check", strerror(errno));
 		return EXIT_FAILED;
 	}
 	if (o->check)
 		differs = r->any ? compare(r) : EXIT_NEGATIVE;
 	if (o->update && differs <= EXIT_NEGATIVE)
-		updated = update(r, played && differs == 0);
+		updated = update(r, played && differs == 0, kept);
 	return differs ? differs : updated;
 }

@@ -2,27 +2,13 @@
 #ifndef REPLAY_RECORDER_H
 #define REPLAY_RECORDER_H
 
-#include "lib/match/compare.h"
+#include "cmd/acp-replay/options.h"
 #include "lib/recording/recording.h"
-
-struct recorder_options {
-	const char *record;    /* --record, or NULL */
-	bool check, update;    /* --check, --update: in the place of path */
-	const char *path;      /* the recording that is played */
-	char *const *command;  /* that was started, or NULL */
-	enum match match;
-	const char *format;    /* of the report */
-	const char *normalize; /* --normalize, or NULL */
-	const char *live;      /* what it is played to, for the report */
-	int fd;                /* where the report goes */
-	bool keep_paths, environment;
-	bool header, several;  /* the recording has a header; and other hops, too */
-};
 
 struct recorder;
 
 /* NULL with errno; *why says which file cannot be written, and why (the caller frees it), or is NULL. The options have to stay. */
-struct recorder *recorder_new(const struct recorder_options *, char **why);
+struct recorder *recorder_new(const struct replay_options *, char **why);
 void recorder_free(struct recorder *);
 
 /* All below does nothing where the recorder is NULL. */
@@ -37,9 +23,9 @@ void recorder_exit(struct recorder *, int status);
 /* Writes what has happened so far. */
 void recorder_flush(struct recorder *);
 /*
- * All is over: --check and --update. played: all of the recording was, and nothing else. Returns an exit status: 1 where
- * something differs.
+ * All is over: --check and --update. played: all of the recording was, and nothing else. kept: why the recording may not be replaced,
+ * or NULL. Returns an exit status: 1 where something differs.
  */
-int recorder_end(struct recorder *, bool played);
+int recorder_end(struct recorder *, bool played, const char *kept);
 
 #endif

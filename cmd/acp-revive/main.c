@@ -24,7 +24,7 @@ static const char usage[] =
 	"Example: acp-revive -- claude-agent-acp\n";
 
 static void
-take_restarts(const struct cli_taken *t)
+parse_restarts(const struct cli_argument *t)
 {
 	struct revive_options *o = t->at;
 
@@ -34,7 +34,7 @@ take_restarts(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"restarts", 0, CLI_TAKE(take_restarts)},
+	{"restarts", 0, CLI_PARSE(parse_restarts)},
 	{"init-timeout", 0, CLI_DURATION(struct revive_options, init_timeout), .least = 1},
 	{"grace", 0, CLI_DURATION(struct revive_options, grace)},
 	{"max-line", 0, CLI_BYTES(struct revive_options, line_limit)},

@@ -7,7 +7,7 @@
 enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
 
 static void
-session_close(struct memory *m, struct session *s)
+session_close(struct memory *m, struct revive_session *s)
 {
 	DL_DELETE(m->sessions, s);
 	m->n--;
@@ -21,10 +21,10 @@ session_close(struct memory *m, struct session *s)
 	free(s);
 }
 
-static struct session *
+static struct revive_session *
 find(const struct memory *m, struct slice id)
 {
-	struct session *s;
+	struct revive_session *s;
 
 	if (id.p)
 		DL_FOREACH(m->sessions, s)
@@ -34,7 +34,7 @@ find(const struct memory *m, struct slice id)
 }
 
 static void
-keep_bounds(struct memory *m, struct session *s)
+keep_bounds(struct memory *m, struct revive_session *s)
 {
 	size_t bytes = sizeof(*s) + s->id.cap + s->params.cap;
 
@@ -46,10 +46,10 @@ keep_bounds(struct memory *m, struct session *s)
 		session_close(m, m->sessions);
 }
 
-struct session *
+struct revive_session *
 memory_use_session(struct memory *m, const struct msg *msg)
 {
-	struct session *s = find(m, msg_session(msg));
+	struct revive_session *s = find(m, msg_session(msg));
 
 	if (!s)
 		return NULL;
@@ -71,7 +71,7 @@ set(struct buf *to, struct slice value)
 struct slice
 memory_get(struct slice object, const char *path, enum json_type type)
 {
-	struct slice value = json_type(object) == JSON_OBJECT ? json_path(object, path) : slice(NULL, 0);
+	struct slice value = json_path(object, path);
 
 	return value.p && json_type(value) == type ? value : slice(NULL, 0);
 }
@@ -113,7 +113,7 @@ static int
 note_opened(struct memory *m, const struct request *request, struct slice params, struct slice result)
 {
 	struct slice id = memory_get(result, acp_session_id, JSON_STRING);
-	struct session *s;
+	struct revive_session *s;
 	int r;
 
 	/* The result may lack the id of a session that the request names. */
@@ -145,7 +145,7 @@ note_opened(struct memory *m, const struct request *request, struct slice params
 static int
 note_setting(struct memory *m, struct slice id, enum setting which, struct slice value)
 {
-	struct session *s = value.p ? find(m, id) : NULL;
+	struct revive_session *s = value.p ? find(m, id) : NULL;
 	int r;
 
 	if (!s)
@@ -159,9 +159,8 @@ static int
 note_initialized(struct memory *m, struct slice params, struct slice result)
 {
 	uint64_t version;
-	struct slice number = memory_get(result, acp_protocol_version, JSON_NUMBER);
 
-	m->version2 = number.p && json_u64(number, &version) && version == 2;
+	m->version2 = json_u64(json_get(result, acp_protocol_version), &version) && version == 2;
 	/* Version 2's baseline of sessions includes session/resume. */
 	m->resumes = m->version2 ? memory_get(result, "capabilities.session", JSON_OBJECT).p != NULL
 				 : memory_get(result, "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p != NULL;
@@ -193,7 +192,7 @@ memory_needs_params(const struct msg *m)
 int
 memory_note_response(struct memory *m, const struct request *request, struct slice params, const struct msg *response)
 {
-	struct session *s = find(m, request->session);
+	struct revive_session *s = find(m, request->session);
 
 	if (!response->result.p)
 		return 0;
@@ -232,7 +231,7 @@ memory_note_update(struct memory *m, const struct msg *update)
 {
 	enum acp_part part = acp_part_of_update(update->params);
 	struct slice id = msg_session(update), state;
-	struct session *s;
+	struct revive_session *s;
 
 	if (part == ACP_PART_MODE)
 		return note_setting(m, id, SETTING_MODE, memory_get(update->params, "update.currentModeId", JSON_STRING));

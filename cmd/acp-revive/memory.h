@@ -1,6 +1,6 @@
 /*
  * memory: what the next process of the agent needs: how the client initialized it and authenticated, and the last state of each
- * session that the client has open.
+ * session that the client has open; and how that process is brought to it.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -11,7 +11,7 @@
 enum setting { SETTING_MODE, SETTING_MODEL, SETTING_OPTIONS, SETTINGS };
 
 /* A session that the client has open. */
-struct session {
+struct revive_session {
 	struct buf id;       /* a JSON string */
 	struct buf params;   /* of session/resume or session/load */
 	struct buf settings[SETTINGS];
@@ -22,11 +22,11 @@ struct session {
 	struct buf lost;     /* it could not be restored: the reason, a text with a NUL; else empty */
 	struct buf refusal;  /* with this error of the agent, or empty */
 	bool notified;       /* the client has the notice of that */
-	struct session *prev, *next;
+	struct revive_session *prev, *next;
 };
 
 struct memory {
-	struct session *sessions; /* least recently used first */
+	struct revive_session *sessions; /* least recently used first */
 	size_t n, bytes;
 	struct buf initialize;          /* the client's params, once the agent has accepted them */
 	struct buf login, login_method; /* params and method by which the client authenticated; empty: none */
@@ -44,9 +44,36 @@ int memory_note_update(struct memory *, const struct msg *);
 /* Copies the settings from `first` on that the result of a request reports. 0, or -1 out of memory. */
 int memory_read_settings(struct slice result, enum setting first, struct buf settings[SETTINGS]);
 /* Notes that a message names a session. Returns the session if it could not be restored, so that the message must be refused. */
-struct session *memory_use_session(struct memory *, const struct msg *);
+struct revive_session *memory_use_session(struct memory *, const struct msg *);
 /* The value at a path of members, if it has that type; else p NULL. */
 struct slice memory_get(struct slice object, const char *path, enum json_type);
 void memory_free(struct memory *);
+
+/*
+ * --- restore.c ---
+ *
+ * Brings a new process of the agent to where the last one was: initialize, authenticate, and then one session after the other:
+ * session/resume if the agent has it, else session/load; then the mode, the model and the options that differ.
+ */
+
+enum restore_step { RESTORE_INITIALIZE, RESTORE_LOGIN, RESTORE_OPEN, RESTORE_SET, RESTORE_DONE };
+
+struct restore {
+	struct memory *memory;
+	/* Sends a request of ours. 0, or -1 out of memory. */
+	int (*ask)(void *arg, const char *method, struct slice params);
+	void *arg;
+
+	enum restore_step step;
+	struct revive_session *session;          /* what is being restored, or NULL */
+	struct buf settings[SETTINGS];    /* the new process's */
+	size_t set;                       /* how many of the session's settings, and then options, have been compared */
+};
+
+/* Sends the first request of a new process. Returns how many sessions are to be restored; -1 out of memory. */
+ssize_t restore_begin(struct restore *);
+/* Takes the response to the request that was sent last. 0 (step RESTORE_DONE: all is restored); 1: initialize was refused; -1 out of memory. */
+int restore_response(struct restore *, const struct msg *);
+void restore_free(struct restore *);
 
 #endif

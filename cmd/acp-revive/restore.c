@@ -1,4 +1,4 @@
-#include "restore.h"
+#include "memory.h"
 
 #include <utlist.h>
 
@@ -16,7 +16,7 @@ ask(struct restore *r, enum acp_method method, struct slice params)
 
 /* The session cannot be restored. error: the agent's, or p NULL. */
 static int
-lose(struct session *s, const char *why, struct slice error)
+lose(struct revive_session *s, const char *why, struct slice error)
 {
 	s->lost.n = s->refusal.n = 0;
 	cli_warn(revive_name, "session %.*s could not be restored: %s%s%.*s", (int)slice_cut(buf_slice(&s->id), SHOWN).n, s->id.p, why,
@@ -30,7 +30,7 @@ static int
 restore_next(struct restore *r)
 {
 	struct memory *m = r->memory;
-	struct session *s;
+	struct revive_session *s;
 
 	DL_FOREACH(m->sessions, s) {
 		if (s->restored || s->lost.n)
@@ -58,7 +58,7 @@ restore_next(struct restore *r)
 static struct slice
 current_value(struct slice option)
 {
-	struct slice value = json_type(option) == JSON_OBJECT ? json_get(option, "currentValue") : slice(NULL, 0);
+	struct slice value = json_get(option, "currentValue");
 	enum json_type type = value.p ? json_type(value) : JSON_NONE;
 
 	return type == JSON_STRING || type == JSON_TRUE || type == JSON_FALSE ? value : slice(NULL, 0);
@@ -76,7 +76,7 @@ option_id(struct slice option)
 static bool
 same_value(struct slice a, struct slice b)
 {
-	return slice_eq(a, b) || (json_type(a) == JSON_STRING && json_type(b) == JSON_STRING && json_string_eq(a, b));
+	return slice_eq(a, b) || json_string_eq(a, b);
 }
 
 /* Has the new process this option, with another value? */
@@ -87,7 +87,7 @@ differs(struct slice options, struct slice id, struct slice value)
 	struct slice key, option, now;
 
 	while (options.n && json_next(&it, &key, &option)) {
-		if (json_type(option) != JSON_OBJECT || !json_string_eq(option_id(option), id))
+		if (!json_string_eq(option_id(option), id))
 			continue;
 		now = current_value(option);
 		return now.p && !same_value(now, value);
@@ -102,7 +102,7 @@ set_next(struct restore *r)
 	static const struct {
 		const char *method, *member;
 	} simple[] = {[SETTING_MODE] = {"session/set_mode", "modeId"}, [SETTING_MODEL] = {"session/set_model", "modelId"}};
-	struct session *s = r->session;
+	struct revive_session *s = r->session;
 	struct slice id = buf_slice(&s->id), key, option, name, value, was, now;
 	struct json_iter it = {.in = buf_slice(&s->settings[SETTING_OPTIONS])};
 	SCOPED struct buf params = {0};
@@ -138,7 +138,7 @@ set_next(struct restore *r)
 ssize_t
 restore_begin(struct restore *r)
 {
-	struct session *s;
+	struct revive_session *s;
 	ssize_t n = 0;
 
 	r->session = NULL;
@@ -153,7 +153,7 @@ restore_begin(struct restore *r)
 int
 restore_response(struct restore *r, const struct msg *m)
 {
-	struct session *s = r->session;
+	struct revive_session *s = r->session;
 	SCOPED struct buf method = {0};
 
 	switch (r->step) {

@@ -16,7 +16,7 @@
 #include "agent.h"
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
-#include "restore.h"
+#include "memory.h"
 
 enum { WAITING = 1024 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
 
@@ -29,24 +29,28 @@ struct revive {
 	enum state state;
 	struct endpoint client;
 	struct agent agent;
-	struct requests *requests; /* open ones; data: a struct note, or NULL */
+	struct requests *requests; /* open ones; owner: the params of the client's, or the agent's own id, a text of ours; or NULL */
 	struct memory memory;
 	struct restore restore;
-	struct buf asked;          /* the id of the request of ours that is open, or empty */
-	struct buf how, reason;    /* how the last process ended: a text with a NUL; the data of errors */
+	struct {
+		struct buf open;   /* the id of the one that is open, or empty */
+		uint64_t n;
+	} asked;                   /* requests of ours */
+	struct {
+		uint64_t processes;
+		uint64_t *times;   /* of the last ones: a ring of options->restarts */
+		const char *how;   /* the last one, in words */
+		char room[64];     /* for them */
+		struct buf reason; /* the data of errors */
+	} deaths;
 	struct buf waiting;        /* lines for the agent that wait for a restoration */
 	struct loop_task settle;
 	struct loop_timer timer;   /* of the restoration, or of the end */
-	uint64_t moved;            /* bytes that had moved when the timer of the end was started */
-	uint64_t processes, asks;  /* how many there were */
-	uint64_t *deaths;          /* when the last ones were: a ring of options->restarts */
-	bool finishing;            /* the client has left, and the agent's input ends */
-	int signals, status;
-};
-
-/* What is kept with an open request: the params of the client's, or the agent's own id. */
-struct note {
-	struct buf text;
+	struct {
+		bool begun;        /* the client has left, and the agent's input ends */
+		uint64_t moved;    /* bytes that had moved when the timer was started */
+		int signals, status;
+	} end;
 };
 
 static void
@@ -59,24 +63,26 @@ no_memory(int r)
 static void
 request_free(struct revive *r, struct request *request)
 {
-	struct note *note = request->owner;
-
-	requests_take(r->requests, request);
-	if (note)
-		buf_free(&note->text);
-	free(note);
+	requests_remove(r->requests, request);
+	free(request->owner);
 	requests_done(request);
 }
 
-static struct request *
+static void
 request_open(struct revive *r, enum acp_side from, const struct msg *m, struct slice kept)
 {
 	struct request *request = requests_open(r->requests, from, 0, m);
-	struct note *note = request && kept.p ? calloc(1, sizeof(*note)) : NULL;
 
-	no_memory(request && (!kept.p || (note && buf_add_slice(&note->text, kept) == 0)) ? 0 : -1);
-	request->owner = note;
-	return request;
+	if (request && kept.p)
+		request->owner = strndup(kept.p, kept.n);
+	no_memory(request && (!kept.p || request->owner) ? 0 : -1);
+}
+
+/* What is kept with a request, which may be NULL. */
+static struct slice
+kept_with(const struct request *request)
+{
+	return request && request->owner ? slice_of(request->owner) : slice(NULL, 0);
 }
 
 /* --- to the client --- */
@@ -112,15 +118,15 @@ static void
 client_response(struct revive *r, const struct line *line, bool torn, const struct msg *m)
 {
 	struct request *request = requests_find(r->requests, ACP_AGENT, m->id);
-	struct note *note = request ? request->owner : NULL;
+	struct slice id = kept_with(request);
 	struct splices splices = {0};
 	SCOPED struct buf text = {0};
 
 	/* A late response to a process that is gone. */
-	if (!request && r->processes > 1)
+	if (!request && r->deaths.processes > 1)
 		return;
-	if (note) {
-		splice_value(&splices, m->id, buf_slice(&note->text));
+	if (id.p) {
+		splice_value(&splices, m->id, id);
 		no_memory(splice_write(line->text, splices.at, splices.n, &text) < 0 ? -1 : buf_add(&text, "\n", 1));
 		no_memory(endpoint_put(&r->agent.pipes, NULL, buf_slice(&text)));
 	} else {
@@ -134,7 +140,7 @@ client_response(struct revive *r, const struct line *line, bool torn, const stru
 static void
 forward_down(struct revive *r, const struct line *line, bool torn)
 {
-	struct session *lost;
+	struct revive_session *lost;
 	struct msg m;
 
 	switch (msg_scan(line->text, &m, NULL)) {
@@ -183,17 +189,13 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 static void
 forward_waiting(struct revive *r)
 {
-	struct buf all = r->waiting;
+	SCOPED struct buf all = r->waiting;
+	struct slice left = buf_slice(&all);
 	struct line line = {0};
-	const char *at = all.p, *end = all.p + all.n, *newline;
 
 	r->waiting = (struct buf){0};
-	for (; at < end; at += line.text.n + (newline != NULL)) {
-		newline = memchr(at, '\n', (size_t)(end - at));
-		line.text = slice_between(at, newline ? newline : end);
-		forward_down(r, &line, !newline);
-	}
-	buf_free(&all);
+	while (line_next(&left, &line.text))
+		forward_down(r, &line, left.n == 0 && all.p[all.n - 1] != '\n');
 }
 
 /* --- agent to client --- */
@@ -204,21 +206,18 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 {
 	struct slice own = m->id, named = json_get(m->params, acp_request_id);
 	struct request *request;
-	struct note *note;
 	struct splices splices = {0};
 	SCOPED struct buf id = {0}, text = {0};
 
 	if (m->kind == MSG_REQUEST) {
-		no_memory(buf_printf(&id, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->processes, ++r->asks));
+		no_memory(buf_printf(&id, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked.n));
 		splice_value(&splices, own, buf_slice(&id));
 		m->id = buf_slice(&id);
 		request_open(r, ACP_AGENT, m, own);
 	} else {
-		for (request = requests_next(r->requests, NULL); request; request = requests_next(r->requests, request)) {
-			note = request->owner;
-			if (named.p && request->from == ACP_AGENT && note && msg_same_id(buf_slice(&note->text), named))
+		for (request = requests_next(r->requests, NULL); request; request = requests_next(r->requests, request))
+			if (request->from == ACP_AGENT && msg_same_id(kept_with(request), named))
 				break;
-		}
 		if (!request)
 			return false;
 		splice_value(&splices, named, request->id);
@@ -235,7 +234,7 @@ own_response(struct revive *r, const struct msg *m)
 {
 	int result;
 
-	r->asked.n = 0;
+	r->asked.open.n = 0;
 	result = restore_response(&r->restore, m);
 	no_memory(result);
 	if (result > 0) {
@@ -251,7 +250,6 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct revive *r = arg;
 	struct request *request;
-	struct note *note;
 	struct msg m;
 
 	if (got == INPUT_PIECE) {
@@ -260,19 +258,18 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 	}
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
-		if (r->asked.n && msg_same_id(m.id, buf_slice(&r->asked))) {
+		if (r->asked.open.n && msg_same_id(m.id, buf_slice(&r->asked.open))) {
 			own_response(r, &m);
 			return true;
 		}
 		request = msg_null_id(&m) ? NULL : requests_find(r->requests, ACP_CLIENT, m.id);
 		if (request) {
-			note = request->owner;
-			no_memory(memory_note_response(&r->memory, request, note ? buf_slice(&note->text) : slice(NULL, 0), &m));
+			no_memory(memory_note_response(&r->memory, request, kept_with(request), &m));
 			request_free(r, request);
 		}
 		break;
 	case MSG_REQUEST:
-		if (r->processes > 1)
+		if (r->deaths.processes > 1)
 			return renumber(r, line, &m);
 		request_open(r, ACP_AGENT, &m, slice(NULL, 0));
 		break;
@@ -280,7 +277,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 		/* The client has the history already. */
 		if (r->state == RESTORING && m.what == ACP_SESSION_UPDATE)
 			return true;
-		if (r->processes > 1 && m.what == ACP_CANCEL_REQUEST) {
+		if (r->deaths.processes > 1 && m.what == ACP_CANCEL_REQUEST) {
 			renumber(r, line, &m);
 			return true;
 		}
@@ -303,14 +300,12 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 static void
 for_each_request(struct revive *r, struct slice lines, void (*fn)(struct revive *, const struct msg *))
 {
-	const char *at = lines.p, *end = lines.p + lines.n, *newline;
+	struct slice line;
 	struct msg m;
 
-	for (; at < end; at = newline ? newline + 1 : end) {
-		newline = memchr(at, '\n', (size_t)(end - at));
-		if (msg_scan(slice_between(at, newline ? newline : end), &m, NULL) == MSG_REQUEST)
+	while (line_next(&lines, &line))
+		if (msg_scan(line, &m, NULL) == MSG_REQUEST)
 			fn(r, &m);
-	}
 }
 
 /* A request that the dead process had not read is opened when it is sent again. */
@@ -328,8 +323,8 @@ fail(struct revive *r, const struct msg *m)
 {
 	SCOPED struct buf why = {0};
 
-	no_memory(buf_printf(&why, "the agent died (%s) before it responded", r->how.p) < 0 || !buf_string(&why) ? -1 : 0);
-	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->reason));
+	no_memory(buf_printf(&why, "the agent died (%s) before it responded", r->deaths.how) < 0 || !buf_string(&why) ? -1 : 0);
+	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
 }
 
 /* Fails the client's open requests and cancels the agent's. Returns how many failed. */
@@ -364,8 +359,8 @@ may_return(struct revive *r)
 
 	if (!r->memory.initialize.n || !endpoint_can_read(&r->client) || o->restarts == 0)
 		return false;
-	last = &r->deaths[(r->processes - 1) % o->restarts];
-	if (r->processes > o->restarts && now - *last < o->window)
+	last = &r->deaths.times[(r->deaths.processes - 1) % o->restarts];
+	if (r->deaths.processes > o->restarts && now - *last < o->window)
 		return false;
 	*last = now;
 	return true;
@@ -377,12 +372,12 @@ end(struct revive *r)
 {
 	bool left = !endpoint_can_read(&r->client);
 
-	if (!r->status && !(left && r->agent.killed_for))
-		r->status = proc_status(r->agent.status);
+	if (!r->end.status && !(left && r->agent.killed_for))
+		r->end.status = proc_status(r->agent.status);
 	if (!left && r->memory.initialize.n && r->options->restarts)
-		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->how.p, r->options->allowed);
+		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->allowed);
 	else if (!left)
-		cli_warn(revive_name, "the agent ended (%s)", r->how.p);
+		cli_warn(revive_name, "the agent ended (%s)", r->deaths.how);
 	fail_open(r);
 	for_each_request(r, buf_slice(&r->waiting), fail);
 	r->state = OVER;
@@ -398,32 +393,33 @@ end(struct revive *r)
 static bool
 start(struct revive *r)
 {
-	r->processes++;
-	r->status = agent_start(&r->agent);
-	if (r->status == 0 && r->options->verbose)
-		cli_warn(revive_name, "agent: pid %ld", (long)r->agent.pid);
-	return r->status == 0;
+	r->deaths.processes++;
+	r->end.status = agent_start(&r->agent);
+	if (r->end.status == 0 && r->options->verbose)
+		cli_warn(revive_name, "agent: pid %ld", (long)r->agent.child.pid);
+	return r->end.status == 0;
 }
 
 /* Starts the next process. */
 static void
 start_again(struct revive *r)
 {
-	SCOPED struct buf unread = {0}, params = {0};
+	struct buf unread = {0};
+	SCOPED struct buf params = {0};
 	ssize_t sessions;
 	size_t failed;
 
-	no_memory(agent_take_unread(&r->agent, &unread));
+	no_memory(agent_get_unread(&r->agent, &unread));
 	/* Requests of ours, and responses to what has died. */
 	if (r->state == RESTORING)
 		unread.n = 0;
 	for_each_request(r, buf_slice(&unread), forget_unread);
 	failed = fail_open(r);
 	no_memory(buf_add_slice(&unread, buf_slice(&r->waiting)));
-	r->waiting.n = 0;
-	no_memory(buf_add_slice(&r->waiting, buf_slice(&unread)));
-	r->asked.n = 0;
-	no_memory(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->processes) < 0 || json_quote(slice_of(r->how.p), &params) < 0
+	buf_free(&r->waiting);
+	r->waiting = unread;
+	r->asked.open.n = 0;
+	no_memory(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
 		? -1 : buf_add(&params, "}", 1));
 	notify(r, "_acp-revive/restarted", &params);
 	if (!start(r)) {
@@ -433,22 +429,19 @@ start_again(struct revive *r)
 	r->state = RESTORING;
 	sessions = restore_begin(&r->restore);
 	no_memory(sessions < 0 ? -1 : 0);
-	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zd", r->how.p, failed, sessions);
+	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zd", r->deaths.how, failed, sessions);
 }
 
 /* The process has ended, and all that it wrote has been read. */
 static void
 agent_ended(struct revive *r)
 {
-	char room[64];
-
-	r->how.n = 0;
-	no_memory(buf_add_string(&r->how, r->agent.killed_for ? r->agent.killed_for : proc_describe(r->agent.status, room, sizeof(room))));
-	r->reason.n = 0;
-	no_memory(!buf_string(&r->how) || buf_add_string(&r->reason, "{\"component\":\"agent\",\"status\":") < 0 ||
-			json_quote(slice_of(r->how.p), &r->reason) < 0 || buf_add_string(&r->reason, ",\"stderr\":") < 0 ||
-			json_quote(buf_slice(&r->agent.tail), &r->reason) < 0
-		? -1 : buf_add(&r->reason, "}", 1));
+	r->deaths.how = r->agent.killed_for ? r->agent.killed_for : proc_describe(r->agent.status, r->deaths.room, sizeof(r->deaths.room));
+	r->deaths.reason.n = 0;
+	no_memory(buf_add_string(&r->deaths.reason, "{\"component\":\"agent\",\"status\":") < 0 ||
+			json_quote(slice_of(r->deaths.how), &r->deaths.reason) < 0 || buf_add_string(&r->deaths.reason, ",\"stderr\":") < 0 ||
+			json_quote(buf_slice(&r->agent.tail), &r->deaths.reason) < 0
+		? -1 : buf_add(&r->deaths.reason, "}", 1));
 	if (may_return(r))
 		start_again(r);
 	else
@@ -463,21 +456,21 @@ ask(void *arg, const char *method, struct slice params)
 	struct revive *r = arg;
 	SCOPED struct buf line = {0};
 
-	r->asked.n = 0;
-	if (!r->finishing)
+	r->asked.open.n = 0;
+	if (!r->end.begun)
 		loop_add_timer(r->loop, &r->timer, r->options->init_timeout);
-	return buf_printf(&r->asked, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->processes, ++r->asks) < 0 ||
-			msg_make_request(&line, buf_slice(&r->asked), method, params) < 0 || buf_add(&line, "\n", 1) < 0
+	return buf_printf(&r->asked.open, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked.n) < 0 ||
+			msg_make_request(&line, buf_slice(&r->asked.open), method, params) < 0 || buf_add(&line, "\n", 1) < 0
 		? -1 : endpoint_put(&r->agent.pipes, NULL, buf_slice(&line));
 }
 
 /* Says in a session that it goes on, or is lost. */
 static void
-send_notice(struct revive *r, struct session *s)
+send_notice(struct revive *r, struct revive_session *s)
 {
 	SCOPED struct buf text = {0}, params = {0};
 
-	no_memory(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->how.p,
+	no_memory(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
 		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
 	no_memory(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
 		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
@@ -488,7 +481,7 @@ send_notice(struct revive *r, struct session *s)
 
 /* Version 2: ends the turn, whose prompt has its response already. */
 static void
-send_idle(struct revive *r, struct session *s)
+send_idle(struct revive *r, struct revive_session *s)
 {
 	SCOPED struct buf params = {0};
 
@@ -502,9 +495,9 @@ send_idle(struct revive *r, struct session *s)
 static void
 finish_restoration(struct revive *r)
 {
-	struct session *s;
+	struct revive_session *s;
 
-	if (!r->finishing)
+	if (!r->end.begun)
 		loop_remove_timer(r->loop, &r->timer);
 	r->state = RUNNING;
 	DL_FOREACH(r->memory.sessions, s) {
@@ -526,17 +519,17 @@ settle(void *arg)
 
 	if (r->state == OVER)
 		return;
-	if (!r->agent.running) {
+	if (!agent_runs(&r->agent)) {
 		agent_ended(r);
 		return;
 	}
 	endpoint_pause(&r->client, r->agent.pipes.out.full || r->waiting.n > WAITING);
 	endpoint_pause(&r->agent.pipes, r->client.out.full);
 	/* The client has left. What it sent last still goes to an agent that is being restored. */
-	if (!endpoint_can_read(&r->client) && !r->finishing && (r->state == RUNNING || r->waiting.n == 0)) {
-		r->finishing = true;
+	if (!endpoint_can_read(&r->client) && !r->end.begun && (r->state == RUNNING || r->waiting.n == 0)) {
+		r->end.begun = true;
 		agent_finish(&r->agent);
-		r->moved = r->agent.pipes.out.written + r->client.out.written;
+		r->end.moved = r->agent.pipes.out.written + r->client.out.written;
 		loop_add_timer(r->loop, &r->timer, r->options->grace);
 	}
 }
@@ -569,12 +562,12 @@ on_timer(void *arg)
 	struct revive *r = arg;
 	uint64_t moved = r->agent.pipes.out.written + r->client.out.written;
 
-	if (r->state == RESTORING && !r->finishing) {
+	if (r->state == RESTORING && !r->end.begun) {
 		cli_warn(revive_name, "the agent did not %s within --init-timeout; killed",
 			r->restore.session ? "restore a session" : "initialize again");
 		agent_kill(&r->agent, SIGKILL, "no response within --init-timeout");
-	} else if (!r->agent.killed_for && (moved != r->moved || r->client.out.full)) {
-		r->moved = moved;
+	} else if (!r->agent.killed_for && (moved != r->end.moved || r->client.out.full)) {
+		r->end.moved = moved;
 		loop_add_timer(r->loop, &r->timer, r->options->grace);
 	} else {
 		if (!r->agent.killed_for)
@@ -590,11 +583,11 @@ on_signal(void *arg, int signal)
 {
 	struct revive *r = arg;
 
-	if (r->signals++ == 0) {
+	if (r->end.signals++ == 0) {
 		endpoint_drain(&r->client);
 		return;
 	}
-	r->status = 128 + signal;
+	r->end.status = 128 + signal;
 	agent_kill(&r->agent, SIGTERM, "stopped by a signal");
 	loop_stop(r->loop);
 }
@@ -610,18 +603,18 @@ revive_run(const struct revive_options *options)
 
 	r.loop = loop_new(ending, on_signal, &r);
 	r.requests = requests_new();
-	r.deaths = calloc(options->restarts + 1, sizeof(*r.deaths));
+	r.deaths.times = calloc(options->restarts + 1, sizeof(*r.deaths.times));
 	r.agent = (struct agent){.argv = options->command, .line_limit = options->line_limit, .loop = r.loop, .line = on_agent_line,
 		.changed = changed, .arg = &r};
 	in = proc_claim(STDIN_FILENO);
 	out = proc_claim(STDOUT_FILENO);
-	if (!r.loop || !r.requests || !r.deaths || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
+	if (!r.loop || !r.requests || !r.deaths.times || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
 	if (start(&r) && loop_run(r.loop) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
-		r.status = EXIT_FAILED;
+		r.end.status = EXIT_FAILED;
 	}
 	agent_free(&r.agent);
 	endpoint_close(&r.client);
@@ -630,11 +623,10 @@ revive_run(const struct revive_options *options)
 	requests_free(r.requests);
 	memory_free(&r.memory);
 	restore_free(&r.restore);
-	buf_free(&r.asked);
-	buf_free(&r.how);
-	buf_free(&r.reason);
+	buf_free(&r.asked.open);
+	buf_free(&r.deaths.reason);
 	buf_free(&r.waiting);
-	free(r.deaths);
+	free(r.deaths.times);
 	loop_free(r.loop);
-	return r.status;
+	return r.end.status;
 }

@@ -13,7 +13,7 @@ enum { SHOWN = 200 }; /* bytes of an agent's error that a diagnostic quotes */
 struct revive_options {
 	char *const *command;
 	const char *allowed;       /* --restarts as it was given: "3/1m" */
-	size_t restarts;           /* at most so many ... */
+	size_t restarts;           /* at most ... */
 	uint64_t window;           /* ... in this time, us */
 	uint64_t init_timeout, grace; /* us */
 	size_t line_limit;

@@ -79,22 +79,22 @@ put_list(const struct share *s, struct buf *to)
 	free(cwd);
 	if (r < 0)
 		return -1;
-	return buf_printf(to, ",\"guests\":%zu,\"messages\":{\"down\":%" PRIu64 ",\"up\":%" PRIu64 "}}\n", s->nguests,
-		s->messages[ACP_DOWN], s->messages[ACP_UP]);
+	return buf_printf(to, ",\"answers\":%s,\"guests\":%zu,\"messages\":{\"down\":%" PRIu64 ",\"up\":%" PRIu64 "}}\n",
+		s->answers ? "true" : "false", s->nguests, s->messages[ACP_DOWN], s->messages[ACP_UP]);
 }
 
 /* The descriptor for a new guest. -1 with errno. */
 static int
-new_guest(struct share *s, bool joins)
+new_guest(struct share *s, enum attach_want want)
 {
 	int ends[2];
 
-	if ((joins ? socket_pair(ends) : proc_pipe(ends)) < 0)
+	if ((want == ATTACH_WATCH ? proc_pipe(ends) : socket_pair(ends)) < 0)
 		return -1;
 	/* A wish: where it is not granted copies may only be lost sooner. */
-	if (!joins)
+	if (want == ATTACH_WATCH)
 		system_set_pipe_size(ends[1], PIPE);
-	if (guest_add(s, ends[1], joins) == 0)
+	if (guest_add(s, ends[1], want) == 0)
 		return ends[0];
 	close(ends[0]);
 	return -1;
@@ -102,7 +102,7 @@ new_guest(struct share *s, bool joins)
 
 /* The reply that lets a guest in goes at once, with its descriptor: nothing is queued before it. 0, or -1: it cannot be sent. */
 static int
-attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
+attach(struct conn *c, struct slice hop, enum attach_want want, struct buf *to)
 {
 	struct share *s = c->share;
 	SCOPED struct buf why = {0};
@@ -110,14 +110,16 @@ attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
 
 	if (hop.p && !slice_is(hop, "0") && !json_string_is(hop, "0") && !json_string_is(hop, s->name))
 		r = buf_printf(&why, "there is one hop here: 0 (%s)", s->name);
+	else if (want == ATTACH_ANSWER && !s->answers)
+		r = buf_add_string(&why, "guests may not respond to the agent here: acp-share was started without --answers");
 	else if (s->nguests >= GUESTS)
 		r = buf_printf(&why, "%d guests are attached, and that is the limit", GUESTS);
 	if (r < 0 || why.n)
 		return r < 0 || !buf_string(&why) ? -1 : put_error(to, why.p);
-	fd = new_guest(s, joins);
+	fd = new_guest(s, want);
 	if (fd < 0)
 		return put_error(to, strerror(errno));
-	r = put_text(to, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(to, "}\n") : -1;
+	r = put_text(to, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_printf(to, ",\"guest\":%" PRIu64 "}\n", s->ever) : -1;
 	if (r == 0 && socket_send(c->peer.out.io.fd, buf_slice(to), fd) != (ssize_t)to->n)
 		r = -1;
 	close(fd);
@@ -132,17 +134,17 @@ static int
 handle_request(struct conn *c, struct slice line, struct buf *to)
 {
 	static const struct json_keys keys = {2, {"want", "hop"}};
-	struct slice values[2], want;
+	struct slice values[2];
 	struct json_error error;
 
 	if (json_members(line, JSON_DEPTH, &keys, values, &error) != JSON_OBJECT || json_type(values[0]) != JSON_STRING)
-		return put_error(to, "not a request: {\"want\":\"list\"}, or \"watch\" or \"join\"");
-	want = values[0];
-	if (json_string_is(want, "list"))
+		return put_error(to, "not a request: {\"want\":\"list\"}, or \"watch\", \"join\" or \"answer\"");
+	if (json_string_is(values[0], "list"))
 		return put_list(c->share, to);
-	if (json_string_is(want, "watch") || json_string_is(want, "join"))
-		return attach(c, values[1], json_string_is(want, "join"), to);
-	return put_error(to, "the value of want is not list, watch or join");
+	for (int want = 0; want < ATTACH_WANTS; want++)
+		if (json_string_is(values[0], attach_words[want]))
+			return attach(c, values[1], (enum attach_want)want, to);
+	return put_error(to, "the value of want is not list, watch, join or answer");
 }
 
 static bool

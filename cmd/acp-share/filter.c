@@ -16,7 +16,9 @@ static void
 response(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
-	guests_response(state, tag, message);
+	/* NULL: the client's to what a guest has responded to. */
+	if (tag)
+		guests_response(state, tag, message);
 }
 
 /* When the client has left, nobody sends to the agent any more, but it may still respond. */
@@ -45,7 +47,11 @@ event(void *state, struct frame *f, const struct frame_event *e)
 			guests_copy(s, recording_put_noise(&s->record, e->t, 0, e->from, e->text), NULL);
 		break;
 	case FRAME_EOF:
+		guests_copy(s, recording_put_eof(&s->record, e->t, 0, e->from, e->torn), NULL);
 		side_ended(s, e->from);
+		break;
+	case FRAME_EXIT:
+		guests_copy(s, recording_put_exit(&s->record, e->t, 0, e->status), NULL);
 		break;
 	case FRAME_BATCH:
 	case FRAME_WRITABLE:

@@ -25,7 +25,7 @@ struct guest {
 	struct endpoint end;
 	uint64_t number;
 	size_t open; /* requests */
-	bool losing;
+	bool answers, losing;
 	uint64_t lost; /* copies that were not reported yet */
 	struct guest *prev, *next;
 };
@@ -87,12 +87,18 @@ share_record(struct share *s, struct slice *record)
 	return fits ? block_hold(b) : b;
 }
 
-void
-share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
+static void
+count(struct share *s, enum acp_direction dir, const struct message *message)
 {
 	s->messages[dir]++;
 	if (preface_wants(message))
 		preface_see(&s->preface, message);
+}
+
+void
+share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
+{
+	count(s, dir, message);
 	if (s->guests)
 		guests_copy(s, recording_put_message(&s->record, message->t, 0, message->from, message->line), except);
 }
@@ -306,8 +312,34 @@ objection(const struct guest *g, const struct msg *m, enum acp_direction dir, in
 	return NULL;
 }
 
+/*
+ * To a question of the agent, of which the guest says when it was asked: the agent may have used its id again since. The first
+ * response counts. The second guest cannot know that, so it gets no error.
+ */
 static void
-handle_message(struct guest *g, struct slice text, enum acp_direction dir)
+respond(struct guest *g, const struct msg *m, enum acp_direction dir, struct slice t)
+{
+	struct share *s = g->share;
+	struct request *asked = dir == ACP_DOWN && !s->over[dir] ? frame_open_request(s->frame, ACP_UP, m->id) : NULL;
+	struct message message = {.from = ACP_CLIENT, .t = frame_now(s->frame), .line = m->text, .msg = *m, .request = asked};
+	uint64_t when;
+
+	if (!g->answers) {
+		reject(g, "a guest may not send responses");
+	} else if (dir != ACP_DOWN || (asked && asked->what != ACP_REQUEST_PERMISSION && asked->what != ACP_ELICITATION_CREATE)) {
+		reject(g, "a guest may respond to permission requests and elicitations of the agent only");
+	} else if (!recording_seconds(t, &when)) {
+		reject(g, "a response needs the member \"asked\": the t of its request");
+	} else if (asked && asked->t == when && frame_respond(s->frame, asked, m->text) < 0) {
+		reject(g, "out of memory");
+	} else if (asked && asked->t == when) {
+		count(s, dir, &message);
+		guests_copy(s, recording_put_by(&s->record, message.t, 0, message.from, g->number, m->text), NULL);
+	}
+}
+
+static void
+handle_message(struct guest *g, struct slice text, enum acp_direction dir, struct slice asked)
 {
 	struct json_error error;
 	const char *why;
@@ -319,7 +351,7 @@ handle_message(struct guest *g, struct slice text, enum acp_direction dir)
 		reject(g, error.what);
 		return;
 	case MSG_RESPONSE:
-		reject(g, "a guest may not send responses");
+		respond(g, &m, dir, asked);
 		return;
 	default:
 		break;
@@ -340,8 +372,8 @@ handle_message(struct guest *g, struct slice text, enum acp_direction dir)
 static void
 handle_record(struct guest *g, struct slice line)
 {
-	static const struct json_keys keys = {2, {"from", "msg"}};
-	struct slice values[2];
+	static const struct json_keys keys = {3, {"from", "msg", "asked"}};
+	struct slice values[3];
 	struct json_error error;
 	enum json_type type = json_members(line, JSON_DEPTH + 1, &keys, values, &error);
 
@@ -350,9 +382,9 @@ handle_record(struct guest *g, struct slice line)
 	else if (type != JSON_OBJECT || !values[1].p)
 		reject(g, "not a record with a message");
 	else if (json_string_is(values[0], acp_side_name(ACP_CLIENT)))
-		handle_message(g, values[1], ACP_DOWN);
+		handle_message(g, values[1], ACP_DOWN, values[2]);
 	else if (json_string_is(values[0], acp_side_name(ACP_AGENT)))
-		handle_message(g, values[1], ACP_UP);
+		handle_message(g, values[1], ACP_UP, values[2]);
 	else
 		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");
 }
@@ -427,7 +459,7 @@ on_event(void *arg, enum endpoint_event event)
 }
 
 int
-guest_add(struct share *s, int fd, bool joins)
+guest_add(struct share *s, int fd, enum attach_want want)
 {
 	struct guest *g = calloc(1, sizeof(*g));
 	SCOPED struct buf text = {0};
@@ -436,10 +468,11 @@ guest_add(struct share *s, int fd, bool joins)
 
 	if (!g)
 		return -1;
-	*g = (struct guest){.share = s, .end = {.line = on_line, .event = on_event, .arg = g}, .number = ++s->ever};
+	*g = (struct guest){.share = s, .end = {.line = on_line, .event = on_event, .arg = g}, .number = ++s->ever,
+		.answers = want == ATTACH_ANSWER};
 	DL_APPEND(s->guests, g);
 	s->nguests++;
-	r = endpoint_open(&g->end, frame_loop(s->frame), joins ? fd : -1, fd, s->limit + RECORD);
+	r = endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD);
 	if (r == 0 && (r = recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops)) == 0 &&
 		(r = preface_put(&s->preface, &text)) == 0)
 		r = endpoint_put(&g->end, NULL, buf_slice(&text));
@@ -459,9 +492,9 @@ write_some(struct share *s)
 	nfds_t n = 0;
 
 	DL_FOREACH(s->guests, g) {
-		endpoint_write_rest(&g->end, 0, 0);
+		endpoint_flush(&g->end, 0, 0);
 		report_lost(g);
-		endpoint_write_rest(&g->end, 0, 0);
+		endpoint_flush(&g->end, 0, 0);
 		if (endpoint_can_write(&g->end) && g->end.out.queued > 0 && n < GUESTS)
 			p[n++] = (struct pollfd){.fd = g->end.out.io.fd, .events = POLLOUT};
 	}

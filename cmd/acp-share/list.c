@@ -7,6 +7,7 @@
 
 #include "cmd/acp-share/share.h"
 #include "lib/attach/attach.h"
+#include "lib/base/cells.h"
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/run/directory.h"
@@ -53,14 +54,13 @@ add_row(struct buf *table, const char *path, struct slice response)
 	static const char *const keys[] = {"pid", "started", "client", "agent", "name", "sessions", "cwd"};
 	static const char silent[] = "\"does not answer\"";
 	struct slice values[COLUMNS] = {{NULL, 0}};
-	struct json_error error;
 	SCOPED struct buf cell = {0};
 	char since[32];
 	struct tm tm;
 	time_t t;
 	int i, r = 0;
 
-	if (!response.p || json_scan(response, JSON_DEPTH, keys, SOCKET, values, &error) != JSON_OBJECT || !values[PID].p) {
+	if (!response.p || json_scan(response, JSON_DEPTH, keys, SOCKET, values, NULL) != JSON_OBJECT) {
 		/* Its name in the directory is its process id. */
 		values[PID] = slice_of(strrchr(path, '/') + 1);
 		values[AGENT] = slice_of(silent);
@@ -78,31 +78,20 @@ add_row(struct buf *table, const char *path, struct slice response)
 	return r;
 }
 
-/* Columns that a cell takes: characters, of which UTF-8 begins each with one byte. */
-static size_t
-width(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 static int
 put_table(const struct buf *table, struct buf *to)
 {
 	const char *cell, *end = table->p + table->n;
-	size_t widths[COLUMNS] = {0}, i, n;
+	unsigned widths[COLUMNS] = {0}, i, n;
 	int r = 0;
 
 	for (i = 0, cell = table->p; cell < end; cell += strlen(cell) + 1, i++) {
-		n = width(cell);
+		n = cells_width(slice_of(cell));
 		widths[i % COLUMNS] = n > widths[i % COLUMNS] ? n : widths[i % COLUMNS];
 	}
 	for (i = 0, cell = table->p; r == 0 && cell < end; cell += strlen(cell) + 1, i++)
 		r = i % COLUMNS == SOCKET ? buf_printf(to, "%s\n", cell) :
-			buf_printf(to, "%s%*s", cell, (int)(widths[i % COLUMNS] - width(cell) + 2), "");
+			buf_printf(to, "%s%*s", cell, (int)(widths[i % COLUMNS] - cells_width(slice_of(cell)) + 2), "");
 	return r;
 }
 
@@ -110,13 +99,11 @@ put_table(const struct buf *table, struct buf *to)
 static int
 put_object(struct buf *to, const char *path, struct slice response)
 {
-	struct json_error error;
-	bool good = response.p && json_scan(response, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_get(response, "pid").p;
-	const char *members = good ? memchr(response.p, '{', response.n) : NULL;
+	const char *members = response.p ? memchr(response.p, '{', response.n) : NULL;
 
 	if (buf_add_string(to, "{\"socket\":") < 0 || json_quote(slice_of(path), to) < 0 || buf_add_string(to, ",") < 0)
 		return -1;
-	if (!good)
+	if (!members)
 		return buf_add_string(to, "\"error\":\"does not answer\"}\n");
 	return buf_add_slice(to, slice_between(members + 1, response.p + response.n)) < 0 ? -1 : buf_add_string(to, "\n");
 }
@@ -128,9 +115,10 @@ add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 	int fd = rendezvous_connect(path), r;
 	struct buf response = {0};
 
-	if (fd < 0 && errno == ECONNREFUSED)
+	if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT))
 		return 0;
-	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &response))
+	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &response)
+		|| json_scan(buf_slice(&response), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT || !json_get(buf_slice(&response), "pid").p)
 		buf_free(&response);
 	r = json ? put_object(to, path, buf_slice(&response)) : add_row(table, path, buf_slice(&response));
 	buf_free(&response);

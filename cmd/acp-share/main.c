@@ -14,6 +14,7 @@ static const char help[] =
 	"      --control SOCKET|auto\n"
 	"                        socket at which to listen (auto: named after the pid)\n"
 	"      --name NAME       name of this place, for --hop (agent)\n"
+	"      --answers         let guests respond to permission requests, elicitations\n"
 	"  -l, --list            list the streams that this user shares\n"
 	"  -f, --format text|json  format of the list (text)\n"
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
@@ -25,13 +26,14 @@ static const char help[] =
 struct command {
 	struct frame_options frame;
 	const char *control, *name;
-	bool list;
+	bool list, answers;
 	enum { LIST_TEXT, LIST_JSON } format;
 };
 
 static const struct cli_option options[] = {
 	{"control", 0, CLI_TEXT(struct command, control)},
 	{"name", 0, CLI_TEXT(struct command, name)},
+	{"answers", 0, CLI_FLAG(struct command, answers)},
 	{"list", 'l', CLI_FLAG(struct command, list)},
 	{"format", 'f', CLI_WORD(struct command, format, "text", "json")},
 	{CLI_ROWS(struct command, frame, frame_options)},
@@ -39,7 +41,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_rule rules[] = {
-	{"--list", NULL, "--control|--name|--max-line|--way|--grace|a command"},
+	{"--list", NULL, "--control|--name|--answers|--max-line|--way|--grace|a command"},
 	{"--format", "--list", NULL},
 	{NULL, NULL, NULL},
 };
@@ -73,7 +75,7 @@ main(int argc, char **argv)
 	cli_check(&line, rules);
 	if (c.list)
 		list_print(c.format == LIST_JSON);
-	s = (struct share){.name = c.name, .limit = c.frame.limit};
+	s = (struct share){.name = c.name, .answers = c.answers, .limit = c.frame.limit};
 	listen_at(&s, c.control);
 	return share_run(&s, &c.frame);
 }

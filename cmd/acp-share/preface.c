@@ -7,14 +7,24 @@
 #include <uthash.h>
 
 #include "lib/recording/recording.h"
+#include "lib/session/session.h"
 
 /* Beyond this the session that was silent for longest is forgotten; and the oldest request without a response. */
-enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 64, WAITING_BYTES = 256 * 1024 };
+enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024, WAITING_BYTES = 256 * 1024 };
 
-struct session {
+/* A tool call that runs, or a sub-agent: its first message, and its last. */
+struct item {
+	enum acp_part part;
+	struct buf id; /* as it was spelled */
+	struct exchange all;
+	struct item *prev, *next;
+};
+
+struct open_session {
 	char *id; /* its text */
 	size_t n;
 	struct exchange opened, parts[ACP_PARTS];
+	struct item *items;
 	UT_hash_handle hh;
 };
 
@@ -46,6 +56,9 @@ preface_wants(const struct message *s)
 	case ACP_SESSION_FORK:
 	case ACP_SESSION_SET_MODE:
 	case ACP_SESSION_SET_CONFIG:
+	case ACP_SESSION_PROMPT:
+	case ACP_REQUEST_PERMISSION:
+	case ACP_ELICITATION_CREATE:
 		return s->msg.kind != MSG_NOTIFICATION;
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
@@ -88,6 +101,7 @@ waiting_free(struct preface *p, struct waiting *w)
 {
 	DL_DELETE(p->waiting, w);
 	p->nwaiting--;
+	p->waiting_bytes -= w->request.text.n;
 	buf_free(&w->request.text);
 	buf_free(&w->id);
 	free(w);
@@ -103,15 +117,16 @@ wait_for_response(struct preface *p, const struct message *s)
 	DL_APPEND(p->waiting, w);
 	p->nwaiting++;
 	remember(p, &w->request, s);
+	p->waiting_bytes += w->request.text.n;
 	if (buf_add_slice(&w->id, s->msg.id) < 0)
 		waiting_free(p, w);
-	else if (p->nwaiting > WAITING)
+	while (p->nwaiting > WAITING || p->waiting_bytes > BYTES)
 		waiting_free(p, p->waiting);
 }
 
 /* The request of a response, to have: empty where it is not remembered. */
 static struct passed
-take_waiting(struct preface *p, const struct message *s)
+remove_waiting(struct preface *p, const struct message *s)
 {
 	struct passed request = {.number = 0};
 	struct waiting *w;
@@ -122,6 +137,7 @@ take_waiting(struct preface *p, const struct message *s)
 	if (!w)
 		return request;
 	request = w->request;
+	p->waiting_bytes -= request.text.n;
 	w->request.text = (struct buf){0};
 	waiting_free(p, w);
 	return request;
@@ -130,7 +146,54 @@ take_waiting(struct preface *p, const struct message *s)
 /* --- sessions --- */
 
 static void
-session_free(struct preface *p, struct session *s)
+item_free(struct preface *p, struct open_session *s, struct item *i)
+{
+	DL_DELETE(s->items, i);
+	p->bytes -= size_of(&i->all);
+	forget(&i->all);
+	buf_free(&i->id);
+	free(i);
+}
+
+static void
+items_free(struct preface *p, struct open_session *s, bool calls)
+{
+	struct item *i, *next;
+
+	DL_FOREACH_SAFE(s->items, i, next)
+		if (!calls || i->part == ACP_PART_CALL)
+			item_free(p, s, i);
+}
+
+/* A call is remembered until it ends. */
+static void
+see_item(struct preface *p, struct open_session *s, enum acp_part part, const struct message *m)
+{
+	struct slice update = json_get(m->msg.params, acp_update), id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
+	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
+	struct item *i;
+
+	DL_FOREACH(s->items, i)
+		if (i->part == part && slice_eq(buf_slice(&i->id), id))
+			break;
+	if (i && over)
+		item_free(p, s, i);
+	if (!id.p || over || m->line.n > WAITING_BYTES)
+		return;
+	if (!i && (i = calloc(1, sizeof(*i)))) {
+		i->part = part;
+		(void)buf_add_slice(&i->id, id);
+		DL_APPEND(s->items, i);
+	}
+	if (!i)
+		return;
+	p->bytes -= size_of(&i->all);
+	remember(p, i->all.request.text.n ? &i->all.last : &i->all.request, m);
+	p->bytes += size_of(&i->all);
+}
+
+static void
+session_free(struct preface *p, struct open_session *s)
 {
 	p->bytes -= s->n + size_of(&s->opened);
 	forget(&s->opened);
@@ -138,21 +201,22 @@ session_free(struct preface *p, struct session *s)
 		p->bytes -= size_of(&s->parts[i]);
 		forget(&s->parts[i]);
 	}
+	items_free(p, s, false);
 	free(s->id);
 	free(s);
 }
 
 static void
-session_close(struct preface *p, struct session *s)
+session_close(struct preface *p, struct open_session *s)
 {
 	HASH_DEL(p->sessions, s);
 	session_free(p, s);
 }
 
-static struct session *
+static struct open_session *
 find(const struct preface *p, struct slice id)
 {
-	struct session *s = NULL;
+	struct open_session *s = NULL;
 
 	if (p->sessions)
 		HASH_FIND(hh, p->sessions, id.p, id.n, s);
@@ -160,10 +224,10 @@ find(const struct preface *p, struct slice id)
 }
 
 /* The session of this name; one that is new, where there is none. It becomes the last. NULL out of memory. */
-static struct session *
+static struct open_session *
 session_of(struct preface *p, struct slice id)
 {
-	struct session *s = find(p, id);
+	struct open_session *s = find(p, id);
 
 	if (s) {
 		HASH_DEL(p->sessions, s);
@@ -189,20 +253,26 @@ see_session(struct preface *p, struct slice id, enum acp_method what, const stru
 {
 	enum acp_part part = what == ACP_SESSION_UPDATE ? acp_part_of_update(m->msg.params) :
 		what == ACP_SESSION_SET_MODE ? ACP_PART_MODE : ACP_PART_CONFIG;
-	struct session *s = session_of(p, id);
+	struct open_session *s = session_of(p, id);
 	struct exchange *e;
 
 	if (!s)
 		return;
-	e = acp_opens_session(what) ? &s->opened : &s->parts[part];
-	p->bytes -= size_of(e);
-	buf_free(&e->request.text);
-	if (request) {
-		e->request = *request;
-		request->text = (struct buf){0};
+	if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
+		items_free(p, s, true);
+	if (part > ACP_PARTS && !request) {
+		see_item(p, s, part, m);
+	} else {
+		e = acp_opens_session(what) ? &s->opened : &s->parts[part];
+		p->bytes -= size_of(e);
+		buf_free(&e->request.text);
+		if (request) {
+			e->request = *request;
+			request->text = (struct buf){0};
+		}
+		remember(p, &e->last, m);
+		p->bytes += size_of(e);
 	}
-	remember(p, &e->last, m);
-	p->bytes += size_of(e);
 	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
 		session_close(p, p->sessions);
 }
@@ -212,16 +282,22 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
 	struct slice name = message_session(m);
 	struct passed request = {.number = 0};
-	struct session *s;
+	struct open_session *s;
 	SCOPED struct buf id = {0};
+	bool passes = what == ACP_SESSION_PROMPT || what == ACP_REQUEST_PERMISSION || what == ACP_ELICITATION_CREATE;
 	/* An update of the title may come without one, and says nothing of it then. */
-	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p != NULL
+	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p && !passes
 		: acp_part_of_update(m->msg.params) != ACP_PART_INFO || json_path(m->msg.params, "update.title").p;
 
 	if (m->msg.kind == MSG_RESPONSE)
-		request = take_waiting(p, m);
-	if (!changes || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
+		request = remove_waiting(p, m);
+	if ((!changes && what != ACP_SESSION_PROMPT) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
 		/* It leaves all as it was. */
+	} else if (what == ACP_SESSION_PROMPT) {
+		/* No call survives its turn. */
+		s = find(p, buf_slice(&id));
+		if (s)
+			items_free(p, s, true);
 	} else if (what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
 		s = find(p, buf_slice(&id));
 		if (s)
@@ -278,18 +354,27 @@ collect(const struct exchange *e, const struct passed **all, size_t *n)
 int
 preface_put(const struct preface *p, struct buf *to)
 {
-	size_t n = 0, i, most = 2 + (size_t)HASH_COUNT(p->sessions) * 2 * (1 + ACP_PARTS);
-	const struct passed **all = calloc(most, sizeof(const struct passed *));
-	int r = all ? 0 : -1;
+	size_t n = 0, i, most = 2 + p->nwaiting + (size_t)HASH_COUNT(p->sessions) * 2 * (1 + ACP_PARTS);
+	const struct passed **all;
+	const struct item *item;
+	int r = 0;
 
+	for (const struct open_session *s = p->sessions; s; s = s->hh.next)
+		DL_FOREACH(s->items, item)
+			most += 2;
+	all = calloc(most, sizeof(const struct passed *));
 	if (!all)
 		return -1;
 	collect(&p->hello, all, &n);
-	for (const struct session *s = p->sessions; s; s = s->hh.next) {
+	for (const struct open_session *s = p->sessions; s; s = s->hh.next) {
 		collect(&s->opened, all, &n);
 		for (i = 0; i < ACP_PARTS; i++)
 			collect(&s->parts[i], all, &n);
+		DL_FOREACH(s->items, item)
+			collect(&item->all, all, &n);
 	}
+	for (const struct waiting *w = p->waiting; w; w = w->next)
+		all[n++] = &w->request;
 	qsort(all, n, sizeof(const struct passed *), by_number);
 	for (i = 0; r == 0 && i < n; i++)
 		r = recording_put_message(to, all[i]->t, 0, all[i]->from, buf_slice(&all[i]->text));
@@ -340,7 +425,7 @@ preface_put_list(const struct preface *p, struct buf *to)
 		buf_add_string(to, ",\"agent\":") < 0 || put_peer(scan(&p->hello.last).result, "agentInfo", to) < 0 ||
 		buf_add_string(to, ",\"sessions\":[") < 0)
 		return -1;
-	for (const struct session *s = p->sessions; s; s = s->hh.next) {
+	for (const struct open_session *s = p->sessions; s; s = s->hh.next) {
 		cwd = json_get(scan(&s->opened.request).params, "cwd");
 		if (buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
 			|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null"))

@@ -1,13 +1,14 @@
 /*
- * preface: the earlier messages that a new guest needs: how the stream was initialized, and of each open session how it was opened
- * and the last usage, mode, configuration and title.
+ * preface: the earlier messages that a new guest needs: how the stream was initialized, of each open session how it was opened, its
+ * last usage, mode, configuration, title and state, its sub-agents and the tool calls that run, and the requests about these, the
+ * prompts and the questions of the agent that have no response yet.
  */
 #ifndef PREFACE_H
 #define PREFACE_H
 
 #include "lib/acp/requests.h"
 
-struct session;
+struct open_session;
 struct waiting;
 
 /* A message that passed. Empty: none did. */
@@ -26,9 +27,9 @@ struct exchange {
 /* Zero it to begin. */
 struct preface {
 	struct exchange hello;    /* the initialization */
-	struct session *sessions; /* those that are open, in the order in which they last changed */
+	struct open_session *sessions; /* those that are open, in the order in which they last changed */
 	struct waiting *waiting;  /* requests whose responses decide whether they are remembered, oldest first */
-	size_t nwaiting;
+	size_t nwaiting, waiting_bytes;
 	size_t bytes;             /* that the messages of sessions take */
 	uint64_t number;
 };

@@ -3,6 +3,7 @@
 #define SHARE_H
 
 #include "cmd/acp-share/preface.h"
+#include "lib/attach/attach.h"
 #include "lib/attach/rendezvous.h"
 #include "lib/frame/frame_options.h"
 
@@ -16,6 +17,7 @@ struct guest;
 struct share {
 	struct frame *frame;
 	const char *name;        /* of the hop (--name) */
+	bool answers;            /* --answers */
 	struct rendezvous at;
 	bool restarted;          /* the stream was initialized before this process came */
 	struct preface preface;
@@ -48,11 +50,11 @@ int share_run(struct share *, const struct frame_options *);
 void door_open(struct share *);
 void door_close(struct share *);
 
-/* guest.c: a guest watches (reads a recording of the stream from fd, a pipe) or joins (also writes records; fd is a socket). */
+/* guest.c: a guest watches (reads a recording of the stream from fd, a pipe), or also writes records (fd is a socket). */
 /* A message is forwarded, perhaps of a guest: all guests except `except` get a copy. */
 void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 /* Adds a guest. Takes ownership of fd. Returns 0, or -1 with errno. */
-int guest_add(struct share *, int fd, bool joins);
+int guest_add(struct share *, int fd, enum attach_want);
 /* A copy for all guests but one; built: the result of building it in share.record. */
 void guests_copy(struct share *, int built, const struct guest *except);
 /* The response to a guest's request; tag: what its request was sent with. */

@@ -47,15 +47,15 @@ add_turn(struct tool *t, const struct span_turn *turn)
 }
 
 static struct row *
-row_of_tool(struct tool *t, const struct span_tool *tool)
+row_of_tool(struct tool *t, struct slice name)
 {
-	return table_row(&t->table, ROW_TOOL, ACP_UNKNOWN, false, tool->kind.n ? buf_slice(&tool->kind) : slice_of("other"));
+	return table_row(&t->table, ROW_TOOL, ACP_UNKNOWN, false, name.n ? name : slice_of("other"));
 }
 
 static int
 add_tool(struct tool *t, const struct span_tool *tool)
 {
-	struct row *r = row_of_tool(t, tool);
+	struct row *r = row_of_tool(t, buf_slice(&tool->kind));
 
 	if (!r)
 		return -1;
@@ -65,6 +65,22 @@ add_tool(struct tool *t, const struct span_tool *tool)
 	return t->timed && !tool->unfinished ? hist_add(&r->times[0], tool->ran) : 0;
 }
 
+/* A call of MCP is one of the tool of that name. */
+static int
+add_mcp_call(struct tool *t, const struct span_request *q)
+{
+	struct row *r = row_of_tool(t, json_text(q->tool, &t->text));
+
+	if (!r)
+		return -1;
+	r->count++;
+	r->failed += q->failed || q->tool_failed;
+	r->open += q->unfinished;
+	if (!t->timed || q->unfinished)
+		return 0;
+	return -(hist_add(&r->times[0], q->end - q->begin) < 0 || row_add_interval(r, q->begin, q->end) < 0);
+}
+
 /* Is this kind of row asked for? */
 static bool
 wants(enum by by, enum row_kind kind)
@@ -72,18 +88,31 @@ wants(enum by by, enum row_kind kind)
 	return by == BY_ALL || kind == (by == BY_METHOD ? ROW_METHOD : by == BY_TOOL ? ROW_TOOL : ROW_TURN);
 }
 
+bool
+tool_wants(struct tool *t, const struct session *s)
+{
+	bool yes = !t->watch->session;
+
+	for (; s && !yes; s = s->parent)
+		yes = watch_wants(t->watch, slice(s->id, s->n));
+	return yes;
+}
+
 void
 collect(void *arg, const struct span_event *e)
 {
 	struct tool *t = arg;
+	const struct session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->request ? e->request->at : NULL;
 	enum by by = t->options->by;
 	struct row *row;
 	int r = 0;
 
-	if (t->options->open)
+	if (!tool_wants(t, s) || t->options->open)
 		return;
-	if (e->kind == SPAN_REQUEST && wants(by, ROW_METHOD)) {
-		r = add_request(t, e->request);
+	if (e->kind == SPAN_REQUEST) {
+		r = wants(by, ROW_METHOD) ? add_request(t, e->request) : 0;
+		if (e->request->tool.p && wants(by, ROW_TOOL))
+			r |= add_mcp_call(t, e->request);
 	} else if (e->kind == SPAN_TURN && by == BY_TURN) {
 		r = turns_put(t, e->turn);
 	} else if (e->kind == SPAN_TURN && wants(by, ROW_TURN)) {
@@ -91,7 +120,7 @@ collect(void *arg, const struct span_event *e)
 	} else if (e->kind == SPAN_TOOL && wants(by, ROW_TOOL)) {
 		r = add_tool(t, e->tool);
 	} else if (e->kind == SPAN_RAN && wants(by, ROW_TOOL) && t->timed) {
-		row = row_of_tool(t, e->tool);
+		row = row_of_tool(t, buf_slice(&e->tool->kind));
 		r = row ? row_add_interval(row, e->begin, e->end) : -1;
 	}
 	t->failed |= r != 0;

@@ -60,7 +60,7 @@ read_measure(struct limit *l, struct slice measure)
 }
 
 void
-limits_take(const struct cli_taken *t)
+limits_parse(const struct cli_argument *t)
 {
 	struct limits *all = t->at;
 	const char *value = strrchr(t->argument, '='), *dot;

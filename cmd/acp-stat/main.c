@@ -16,6 +16,7 @@ static const char help[] =
 	"                        write one row for each (methods, all turns, tools)\n"
 	"      --max WHAT=VALUE  exit with 1 if this is more: turn.p95=30s, open=0,\n"
 	"                        tool.execute.max=2m; may be repeated\n"
+	"      --session ID      only this session, with its sub-agents\n"
 	"      --open            report who waits for whom, and since when: requests\n"
 	"                        without a response, and tool calls that run\n"
 	"      --merge           add up the output of -f json\n"
@@ -29,7 +30,8 @@ static const char help[] =
 static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct options, format, "text", "tsv", "json", "prom", "junit", "github")},
 	{"by", 0, CLI_WORD(struct options, by, "method", "session", "turn", "tool", "agent"), .value = BY_METHOD},
-	{"max", 0, CLI_TAKE_AT(limits_take, struct limits, struct options, limits)},
+	{"max", 0, CLI_PARSE_AT(limits_parse, struct limits, struct options, limits)},
+	{"session", 0, CLI_TEXT(struct options, session)},
 	{"open", 0, CLI_FLAG(struct options, open)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
 	{"pass", 0, CLI_FLAG(struct options, pass)},
@@ -47,6 +49,7 @@ static const struct cli_rule rules[] = {
 	{"--max", NULL, "--by"},
 	{"--open", NULL, "--by|--merge|--max|--format prom"},
 	{"--pass", NULL, "recordings|a command|--attach"},
+	{"--session", NULL, "--merge"},
 	{"--merge", NULL, "a command|--attach|--by|--pass|--hop|--follow"},
 	{NULL, NULL, NULL},
 };

@@ -108,7 +108,8 @@ put_call(struct tool *t, const struct session_call *call, uint64_t now)
 	SCOPED struct buf id = {0};
 
 	return json_quote(slice(call->id, call->n), &id) | put(t, &(struct open_wait){"agent", "tool",
-		tool->kind.n ? buf_slice(&tool->kind) : slice_of("other"), buf_slice(&id), slice(call->session->id, call->session->n), buf_slice(&tool->title), tool->begin}, now);
+		tool->kind.n ? buf_slice(&tool->kind) : slice_of("other"), buf_slice(&id), slice(call->session->id, call->session->n),
+		buf_slice(&tool->title), tool->begin}, now);
 }
 
 int
@@ -121,17 +122,17 @@ open_put(struct tool *t, uint64_t now)
 
 	if (t->options->format == FORMAT_TSV && !t->header_written)
 		e |= buf_add_string(to, "file\twaits\tfor\twhat\tid\tsession\ttitle\tsince_s\topen_s\n");
-	out_mark(&t->watch->out, before);
+	out_end_record(&t->watch->out, before);
 	t->header_written = true;
 	before = to->n;
 	for (const struct session_request *q = sessions_request(all, NULL); q; q = sessions_request(all, q))
-		e |= q->copy ? 0 : put_request(t, q, now);
+		e |= q->copy || !tool_wants(t, q->session) ? 0 : put_request(t, q, now);
 	for (const struct session *s = sessions_next(all, NULL); s; s = sessions_next(all, s))
 		for (const struct session_call *c = s->calls; c; c = c->hh.next)
-			e |= c->ended || !c->data || ((struct span_tool *)c->data)->waiting ? 0 : put_call(t, c, now);
+			e |= c->ended || !c->data || ((struct span_tool *)c->data)->waiting || !tool_wants(t, s) ? 0 : put_call(t, c, now);
 	if (to->n == before && t->options->format == FORMAT_TEXT) {
 		e |= buf_printf(to, "nothing is open\n");
-		out_mark(&t->watch->out, before);
+		out_end_record(&t->watch->out, before);
 	}
 	return e ? -1 : 0;
 }

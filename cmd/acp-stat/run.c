@@ -1,4 +1,4 @@
-/* What drives the tool: a stream, recordings, or reports to be added up. */
+/* What drives the tool: a stream, recordings, or reports to be added up; and the report, in its format. */
 #include <signal.h>
 
 #include "cmd/acp-stat/stat.h"
@@ -61,6 +61,40 @@ end(struct watch *w, bool cut)
 	return span_end(t->span) < 0 || t->failed ? -1 : 0;
 }
 
+static int
+put(struct tool *t, bool final, struct buf *to)
+{
+	table_sort(&t->table);
+	switch (t->options->format) {
+	case FORMAT_TSV:
+		return report_tsv(&t->table, to);
+	case FORMAT_JSON:
+		return json_put(&t->table, final, to);
+	case FORMAT_PROM:
+		return prom_put(&t->table, t->options->by, to);
+	default:
+		return t->table.rows ? report_text(&t->table, cli_wants_color(t->options->color, log_fd(t->watch->out.log)), to) :
+			 buf_add_string(to, "none was seen\n");
+	}
+}
+
+/* final: nothing comes after it. */
+static void
+report(struct tool *t, bool final)
+{
+	SCOPED struct buf text = {0};
+
+	/* Its lines are written already; or they are those of limits_check. */
+	if (t->options->by == BY_TURN || t->options->open || t->options->format >= FORMAT_JUNIT)
+		return;
+	if (put(t, final, &text)) {
+		cli_warn(tool_name, "out of memory: no report");
+		t->failed = true;
+	} else if (text.n) {
+		watch_replace(t->watch, buf_slice(&text));
+	}
+}
+
 static void
 report_now(struct watch *w, int signal)
 {
@@ -81,6 +115,8 @@ finish(struct watch *w, int status)
 		report(t, true);
 	if (t->options->limits.n && !(t->options->merge && status))
 		status = limits_check(t, status);
+	if (watch_missed(w) && !w->stream && !status)
+		status = EXIT_USAGE;
 	return t->failed ? EXIT_FAILED : status;
 }
 
@@ -107,9 +143,9 @@ tool_run(const struct options *o)
 {
 	static const int signals[] = {SIGUSR1, 0};
 	struct tool t = {.options = o};
-	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .signals = signals, .expects = true,
+	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session, .signals = signals, .expects = true,
 		.lost = "messages were lost: figures may be too low from here on",
-		.elsewhere = o->format == FORMAT_PROM && o->frame.output, .open = report_open, .begin = begin, .message = message, .event = event, .end = end,
+		.whole = o->format == FORMAT_PROM && o->frame.output, .begin = begin, .message = message, .event = event, .end = end,
 		.signal = report_now, .finish = finish, .line = o->merge ? add_line : NULL};
 	int status;
 
@@ -123,6 +159,5 @@ tool_run(const struct options *o)
 	table_free(&t.table);
 	turns_free(&t);
 	buf_free(&t.text);
-	replace_close(&t.prom);
 	return status;
 }

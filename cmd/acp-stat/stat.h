@@ -5,7 +5,6 @@
 #include "cmd/acp-stat/hist.h"
 #include "lib/base/cli.h"
 #include "lib/watch/watch.h"
-#include "lib/run/replace.h"
 #include "lib/span/span.h"
 
 enum format { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_PROM, FORMAT_JUNIT, FORMAT_GITHUB };
@@ -22,6 +21,7 @@ struct limits {
 struct options {
 	struct limits limits;
 	bool merge, pass, open;
+	const char *session;
 	enum format format;
 	enum by by;
 	enum cli_color color;
@@ -92,7 +92,6 @@ struct tool {
 	struct table table;
 	struct buf text;     /* of a name with escapes */
 	struct watch *watch;
-	struct replace prom; /* --output of -f prom */
 	struct label *labels; /* turns.c: by which text knows the sessions */
 	struct json_reader reader;
 	const char *file;    /* that is read, or NULL */
@@ -108,14 +107,10 @@ static const char tool_name[] = "acp-stat";
 
 /* Appends so many seconds; nothing where that is not known. 0, or -1 out of memory. */
 int put_seconds(struct buf *, bool known, uint64_t us);
+/* Is it the session of --session, or a sub-agent of it? */
+bool tool_wants(struct tool *, const struct session *);
 /* collect.c: an interval becomes a part of a row. Sets tool.failed where it cannot. */
 void collect(void *tool, const struct span_event *);
-
-/* report.c */
-/* Opens --output of -f prom. 0, or the exit status; what is wrong has been reported. */
-int report_open(struct watch *);
-/* Writes the report; final: nothing comes after it. Sets tool.failed where it cannot. */
-void report(struct tool *, bool final);
 
 /* The formats: append the whole report. 0, or -1 out of memory. */
 int report_text(const struct table *, bool color, struct buf *);
@@ -132,7 +127,7 @@ int turns_put(struct tool *, const struct span_turn *);
 void turns_free(struct tool *);
 
 /* limits.c */
-void limits_take(const struct cli_taken *);
+void limits_parse(const struct cli_argument *);
 /* Reports what is exceeded, at the end. Returns the exit status: that one, or where it is 0 its own. Sets tool.failed. */
 int limits_check(struct tool *, int status);
 void limits_free(struct limits *);

@@ -2,6 +2,7 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
+#include "cmd/acp-tap/grep.h"
 #include "lib/base/cli.h"
 #include "lib/watch/watch.h"
 
@@ -13,6 +14,8 @@ struct writer {
 	struct pretty *pretty;
 	bool timed; /* the record that is written now has a time */
 	uint64_t number; /* the number of the record, if it is shown (-n); else 0 */
+	struct grep *grep; /* what was looked for, or NULL */
+	bool hit;        /* it is in this message, or nothing was looked for */
 };
 
 /*

@@ -1,4 +1,5 @@
-#include "cmd/acp-tap/labels.h"
+/* Short names for sessions. */
+#include "cmd/acp-tap/pretty.h"
 
 #include <stdio.h>
 #include <stdlib.h>

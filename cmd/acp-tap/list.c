@@ -7,6 +7,7 @@
 
 #include "cmd/acp-tap/pretty.h"
 #include "cmd/acp-tap/tap.h"
+#include "lib/base/calendar.h"
 #include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/usage/usage.h"
@@ -47,7 +48,7 @@ add_up(const struct entry *e, struct figures *f)
 	struct stat st;
 	int r = 0;
 
-	for (const struct usage_session *s = usage_sessions(e->usage); s; s = usage_next(s))
+	for (const struct usage_session *s = usage_sessions(e->usage); s; s = s->hh.next)
 		r |= s->parent ? 0 : usage_figures_family(e->usage, s, &all);
 	f->counted = all.own.has;
 	f->tokens = usage_clip(usage_total(&all.own));
@@ -117,7 +118,7 @@ put_row(const struct list *l, const struct entry *e, const struct figures *f, st
 		if (texts[i].n)
 			r |= json ? json_quote(texts[i], to) : text_plain(to, texts[i]);
 		else if (i == DATE && e->began > 0)
-			r |= (json ? buf_add(to, "\"", 1) : 0) | recording_put_date(to, e->began) | (json ? buf_add(to, "\"", 1) : 0);
+			r |= (json ? buf_add(to, "\"", 1) : 0) | calendar_put_date(to, e->began) | (json ? buf_add(to, "\"", 1) : 0);
 		else if (i == DURATION && e->timed)
 			r |= buf_printf(to, "%llu.%06llu", (unsigned long long)(f->duration / 1000000), (unsigned long long)(f->duration % 1000000));
 		else if (numbers[i].known)

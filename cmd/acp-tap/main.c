@@ -29,6 +29,9 @@ static const char help[] =
 	"      --from client|agent  only messages of this side\n"
 	"      --kind request|response|notification  only these messages\n"
 	"      --session ID      only this session\n"
+	"      --grep TEXT       only messages with this text; its case is ignored\n"
+	"      --grep-regex RE   only messages with a text that matches RE\n"
+	"  -l, --files           print only the names of recordings with such messages\n"
 	"  -c, --count N         stop writing after N records\n"
 	"      --start N         skip the records of a recording before number N\n"
 	"      --until N         skip the records of a recording after number N\n"
@@ -38,7 +41,7 @@ static const char help[] =
 	FRAME_HELP;
 
 static void
-take_match(const struct cli_taken *t)
+parse_match(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	char *why;
@@ -48,11 +51,26 @@ take_match(const struct cli_taken *t)
 		cli_wrong(t, why);
 }
 
+static void
+parse_grep(const struct cli_argument *t)
+{
+	struct options *o = t->at;
+	char *why;
+
+	grep_free(o->grep);
+	o->grep = grep_new(t->argument, strcmp(t->option->name, "grep-regex") == 0, &why);
+	if (!o->grep)
+		cli_wrong(t, why);
+}
+
 static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct options, format, "record", "pretty", "full", "raw", "trace", "tsv", "json"),
 		.value = FORMAT_RECORD},
-	{"match", 'm', CLI_TAKE(take_match)},
+	{"match", 'm', CLI_PARSE(parse_match)},
 	{CLI_ROWS_BEHIND(struct options, select, select_options)},
+	{"grep", 0, CLI_PARSE(parse_grep)},
+	{"grep-regex", 0, CLI_PARSE(parse_grep)},
+	{"files", 'l', CLI_FLAG(struct options, files)},
 	{"count", 'c', CLI_COUNT(struct options, count)},
 	{"list", 0, CLI_FLAG(struct options, list)},
 	{"number", 'n', CLI_FLAG(struct options, number)},
@@ -72,8 +90,11 @@ static const struct cli_rule rules[] = {
 	{"--follow", "one recording", NULL},
 	{"--number", "--format pretty|--format full", NULL},
 	{"--fold|--no-fold", "--format pretty", NULL},
+	{"--grep", NULL, "--grep-regex"},
+	{"--files", "recordings", "--format|--number|--count|--follow|--fold|--no-fold|--redact"},
+	{"--files", "--grep|--grep-regex|--match|--where|--from|--kind|--session", NULL},
 	{"--list", NULL, "a command|--attach|--format record|--format full|--format raw|--format trace|--number|--start|--until|--count|"
-		"--follow|--fold|--no-fold|--redact|--match|--where|--from|--kind|--session|--way|--clean"},
+		"--follow|--fold|--no-fold|--redact|--grep|--grep-regex|--files|--match|--where|--from|--kind|--session|--way|--clean"},
 	{"--format tsv|--format json", "--list", NULL},
 	{NULL, NULL, NULL},
 };
@@ -120,6 +141,7 @@ main(int argc, char **argv)
 	status = o.list ? list_run(&o) : tap_run(&o);
 	directory_free(all);
 	select_free(o.select);
+	grep_free(o.grep);
 	free(o.home);
 	return status;
 }

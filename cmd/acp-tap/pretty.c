@@ -11,14 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/cells.h"
-#include "cmd/acp-tap/preview.h"
-#include "cmd/acp-tap/labels.h"
+#include "cmd/acp-tap/show.h"
 #include "lib/base/people.h"
 #include "lib/run/proc.h"
 
@@ -63,7 +60,8 @@ struct row {
 struct run {
 	struct row row;     /* of the first; its slices are in the two buffers below */
 	struct buf kind;
-	struct buf text;    /* as much as a line can hold */
+	struct buf text;    /* as much as a line can hold; of one without a hit yet, its end */
+	bool hit;           /* what is looked for is in it, or nothing is */
 };
 
 struct pretty {
@@ -73,18 +71,19 @@ struct pretty {
 	bool in_place;      /* a run is drawn on the terminal while it goes on */
 	bool drawn;         /* it is drawn, without a newline */
 	bool utf8;
-	bool begun;         /* something has been written */
+	struct buf head;    /* the line of a recording, until one of its messages is written */
 	unsigned sessions;  /* that were seen */
 	const struct label *label; /* of the message that is passing */
 	const struct session *began, *ended; /* whose turn began without a prompt, or ended, with that message */
 	enum turn turn;
 	struct run run;     /* pending while row.count > 0 */
 	struct redact *redact; /* or NULL: of the joined text of a run, for a secret may go across its chunks */
+	struct grep *grep;  /* or NULL */
 	struct redact drawing; /* the same for what is drawn before the run has ended, which does not count */
 };
 
 struct pretty *
-pretty_new(const struct watch *w, enum cli_color when, int fold, struct redact *redact)
+pretty_new(const struct watch *w, enum cli_color when, int fold, struct redact *redact, struct grep *grep)
 {
 	struct pretty *p = calloc(1, sizeof(*p));
 
@@ -94,6 +93,7 @@ pretty_new(const struct watch *w, enum cli_color when, int fold, struct redact *
 	p->when = when;
 	p->fold = fold;
 	p->redact = redact;
+	p->grep = grep;
 	p->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	return p;
 }
@@ -105,6 +105,7 @@ pretty_free(struct pretty *p)
 		return;
 	buf_free(&p->run.kind);
 	buf_free(&p->run.text);
+	buf_free(&p->head);
 	redact_free(&p->drawing);
 	free(p);
 }
@@ -115,12 +116,8 @@ pretty_free(struct pretty *p)
 unsigned
 pretty_width(const struct watch *w)
 {
-	const char *columns_text = getenv("COLUMNS");
-	unsigned long columns = columns_text ? strtoul(columns_text, NULL, 10) : 0;
-	struct winsize size;
+	size_t columns = cli_columns(log_fd(w->out.log));
 
-	if (columns == 0 && ioctl(log_fd(w->out.log), TIOCGWINSZ, &size) == 0)
-		columns = size.ws_col;
 	if (columns == 0)
 		columns = WIDTH_ELSE;
 	if (columns > WIDTH_MOST)
@@ -232,6 +229,8 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	char text[32] = "";
 
 	cells_begin(c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
+	c->failed = buf_add_slice(to, buf_slice(&p->head)) < 0;
+	p->head.n = 0;
 	if (r->number) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->number);
 		cells_right(c, NUMBER, STYLE_DIM, text);
@@ -247,7 +246,28 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	cells_right(c, l->size, STYLE_DIM, r->sized ? people_bytes(text, r->size) : "");
 	put_session(c, r, l->session);
 	cells_open(c, width > c->used ? width - c->used : 0);
-	p->begun = true;
+}
+
+/* Text around what was found in it: from its beginning, if that is near. */
+static void
+put_hit(struct cells *c, const struct grep_hit *hit, enum style style)
+{
+	unsigned room = c->limit > c->used ? c->limit - c->used : 0;
+	size_t from = 0;
+
+	if (cells_width(slice(hit->text.p, hit->to < 4 * (size_t)room ? hit->to : 4 * (size_t)room)) >= room) {
+		for (from = hit->from > room / 3 ? hit->from - room / 3 : 0; from < hit->from && ((unsigned char)hit->text.p[from] & 0xc0) == 0x80; from++)
+			;
+		cells_style(c, STYLE_DIM);
+		if (from)
+			cells_sign(c, "…", "~");
+	}
+	cells_style(c, style);
+	cells_text(c, slice_between(hit->text.p + from, hit->text.p + hit->from));
+	cells_style(c, STYLE_HIT);
+	cells_text(c, slice_between(hit->text.p + hit->from, hit->text.p + hit->to));
+	cells_style(c, style);
+	cells_text(c, slice_between(hit->text.p + hit->to, hit->text.p + hit->text.n));
 }
 
 /* --- runs --- */
@@ -258,6 +278,7 @@ put_run(struct pretty *p, struct buf *to, struct redact *redact)
 {
 	struct run *run = &p->run;
 	struct slice text = buf_slice(&run->text);
+	struct grep_hit hit;
 	struct cells c;
 
 	if (p->redact && redact_plain(redact, text, &text) < 0)
@@ -266,8 +287,12 @@ put_run(struct pretty *p, struct buf *to, struct redact *redact)
 		return -1;
 	run->row.method = buf_slice(&run->kind);
 	begin_line(p, &c, to, &run->row);
-	cells_style(&c, preview_style(run->row.method));
-	cells_text(&c, text);
+	if (p->grep && grep_text(p->grep, text, &hit)) {
+		put_hit(&c, &hit, preview_style(run->row.method));
+	} else {
+		cells_style(&c, preview_style(run->row.method));
+		cells_text(&c, text);
+	}
 	return cells_end(&c);
 }
 
@@ -276,7 +301,7 @@ end_run(struct pretty *p, struct buf *to)
 {
 	if (p->run.row.count == 0)
 		return 0;
-	if (put_run(p, to, p->redact) < 0)
+	if (p->run.hit && put_run(p, to, p->redact) < 0)
 		return -1;
 	p->run.row.count = 0;
 	p->drawn = false;
@@ -284,14 +309,23 @@ end_run(struct pretty *p, struct buf *to)
 }
 
 static int
-add_to_run(struct run *run, const struct row *r, struct slice chunk)
+add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 {
 	struct text t = text_of_string(chunk);
+	size_t most = run->hit ? RUN_TEXT : SIZE_MAX, from;
 	int32_t code;
 
+	/* What comes before a hit is not all shown. */
+	if (!run->hit && run->text.n > RUN_TEXT) {
+		for (from = run->text.n - RUN_TEXT / 4; ((unsigned char)run->text.p[from] & 0xc0) == 0x80; from++)
+			;
+		memmove(run->text.p, run->text.p + from, run->text.n - from);
+		run->text.n -= from;
+	}
+	run->hit |= hit;
 	run->row.count++;
 	run->row.size += r->size;
-	while (run->text.n < RUN_TEXT && (code = text_next(&t)) >= 0)
+	while (run->text.n < most && (code = text_next(&t)) >= 0)
 		if (text_put(&run->text, code) < 0)
 			return -1;
 	return 0;
@@ -299,7 +333,7 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk)
 
 /* 0, or -1 out of memory. */
 static int
-take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk)
+join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk, bool hit)
 {
 	struct run *run = &p->run;
 
@@ -309,13 +343,14 @@ take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 	if (run->row.count == 0) {
 		run->row = *r;
 		run->row.size = 0;
+		run->hit = !p->grep;
 		run->kind.n = run->text.n = 0;
 		if (buf_add_slice(&run->kind, r->method) < 0)
 			return -1;
 	}
-	if (add_to_run(run, r, chunk) < 0)
+	if (add_to_run(run, r, chunk, hit) < 0)
 		return -1;
-	if (!p->in_place)
+	if (!p->in_place || !run->hit)
 		return 0;
 	if (put_run(p, to, &p->drawing) < 0)
 		return -1;
@@ -401,11 +436,12 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	struct pretty *p = w->pretty;
 	struct row r = row_of(w, s);
 	struct slice chunk = folds(p) ? preview_chunk(s, r.method) : slice(NULL, 0);
+	struct grep_hit hit;
 	char latency[48];
 	struct cells c;
 
 	if (chunk.p)
-		return take_chunk(p, to, &r, chunk);
+		return join_chunk(p, to, &r, chunk, w->hit);
 	if (end_run(p, to) < 0)
 		return -1;
 	begin_line(p, &c, to, &r);
@@ -415,7 +451,10 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 		cells_ascii(&c, latency);
 		cells_style(&c, STYLE_PLAIN);
 	}
-	preview_put(&c, s);
+	if (p->grep && grep_message(p->grep, s, &hit))
+		put_hit(&c, &hit, STYLE_PLAIN);
+	else
+		preview_put(&c, s);
 	return cells_end(&c);
 }
 
@@ -519,18 +558,18 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 	struct cells c;
 	struct tm tm;
 
-	if (!h->name || (!p->begun && !(h->started > 0)))
-		return 0;
 	if (end_run(p, to) < 0)
 		return -1;
-	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
+	p->head.n = 0;
+	if (!h->name || !(h->started > 0 || p->watch->frame->files[1]))
+		return 0;
+	cells_begin(&c, &p->head, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
 	cells_open(&c, pretty_width(p->watch));
 	cells_style(&c, STYLE_DIM);
 	cells_text(&c, slice_of(h->name));
 	if (h->started > 0 && localtime_r(&seconds, &tm) && strftime(date, sizeof(date), "  %Y-%m-%d %H:%M:%S", &tm))
 		cells_ascii(&c, date);
 	put_command(&c, h->header);
-	p->begun = true;
 	return cells_end(&c);
 }
 

@@ -1,6 +1,5 @@
-#include "cmd/acp-tap/preview.h"
-
 #include "cmd/acp-tap/show.h"
+
 #include "lib/json/json.h"
 
 /* One piece of a preview: its path in the message, and how it is shown. */
@@ -9,6 +8,7 @@ struct part {
 	const char *path; /* several, with | between: the first that is there; "" for all */
 	const char *before, *after;
 	const char *each; /* separates the elements of an array, each of which is shown; NULL: the array is shown as a whole */
+	const char *noun; /* the elements of an array are counted, and each is shown */
 };
 
 enum { PARTS = 5 };
@@ -33,7 +33,7 @@ static const struct preview updates[] = {
 	{"tool_call_update", STYLE_YELLOW, {TOOL}},
 	{"plan", STYLE_BLUE, {{show_plan, .path = "entries"}}},
 	{"plan_update", STYLE_BLUE, {{show_plan, .path = "entries|plan.entries"}}},
-	{"available_commands_update", STYLE_DIM, {{show_commands, .path = "availableCommands"}}},
+	{"available_commands_update", STYLE_DIM, {{show_name, .path = "availableCommands", .noun = "command"}}},
 	{"current_mode_update", STYLE_BLUE, {{show_value, .path = "currentModeId"}}},
 	{"config_option_update", STYLE_BLUE, {{show_setting, .path = "configOptions", .each = ", "}}},
 	{"session_info_update", STYLE_DIM, {{show_value, .path = "title"}}},
@@ -50,6 +50,8 @@ static const struct preview updates[] = {
 	{"state_update", STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
 		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
 };
+
+#define PAGE {show_value, .path = "cursor", .before = "from "}
 
 /* By the method, the params. */
 static const struct preview calls[] = {
@@ -85,29 +87,60 @@ static const struct preview calls[] = {
 	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "acpId|serverId"}}},
 	{"mcp/message", STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
 	{"mcp/disconnect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+
+	/* Of MCP servers. */
+	{"tools/call", STYLE_YELLOW, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{"tools/list", STYLE_CYAN, {PAGE}},
+	{"prompts/list", STYLE_CYAN, {PAGE}},
+	{"prompts/get", STYLE_CYAN, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{"resources/list", STYLE_CYAN, {PAGE}},
+	{"resources/templates/list", STYLE_CYAN, {PAGE}},
+	{"resources/read", STYLE_CYAN, {{show_value, .path = "uri"}}},
+	{"resources/subscribe", STYLE_CYAN, {{show_value, .path = "uri"}}},
+	{"resources/unsubscribe", STYLE_CYAN, {{show_value, .path = "uri"}}},
+	{"sampling/createMessage", STYLE_MAGENTA, {{show_turn, .path = "messages", .each = " "}}},
+	{"logging/setLevel", STYLE_BLUE, {{show_value, .path = "level"}}},
+	{"notifications/progress", STYLE_DIM, {{show_value, .path = "progress"}, {show_value, .path = "total", .before = "of "},
+		{show_value, .path = "message"}}},
+	{"notifications/message", STYLE_DIM, {{show_value, .path = "level", .after = ":"}, {show_value, .path = "logger"},
+		{show_value, .path = "data"}}},
+	{"notifications/cancelled", STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}, {show_value, .path = "reason"}}},
+	{"notifications/resources/updated", STYLE_DIM, {{show_value, .path = "uri"}}},
 };
 
 #define SESSION {show_value, .path = "modes.currentModeId", .before = "mode "}, {show_value, .path = "models.currentModelId", .before = "model "}
+#define MORE {show_value, .path = "nextCursor", .before = "more from "}
 
 /* By the request's method, the result. */
 static const struct preview results[] = {
 	{"session/prompt", STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
 		{show_tokens, .path = "usage|_meta.quota.token_count"}, {show_value, .path = "messageId"}}},
 	{"session/request_permission", STYLE_MAGENTA, {{show_value, .path = "outcome.optionId|outcome.outcome"}}},
-	{"initialize", STYLE_PLAIN, {PEER("agentInfo")}},
+	{"initialize", STYLE_PLAIN, {PEER("agentInfo|serverInfo")}},
 	{"proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
 	{"_proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
 	{"session/new", STYLE_PLAIN, {SESSION}},
 	{"session/load", STYLE_PLAIN, {SESSION}},
 	{"session/resume", STYLE_PLAIN, {SESSION}},
 	{"session/fork", STYLE_PLAIN, {SESSION}},
-	{"session/list", STYLE_PLAIN, {{show_count, .path = "sessions", .after = " sessions"}}},
+	{"session/list", STYLE_PLAIN, {{show_name, .path = "sessions", .noun = "session"}}},
 	{"fs/read_text_file", STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {show_value, .path = "content"}}},
 	{"terminal/create", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
 	{"terminal/output", STYLE_CYAN, {{show_value, .path = "exitStatus.exitCode", .before = "exit "}, {show_value, .path = "output"}}},
 	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, .path = "exitCode", .before = "exit "},
 		{show_value, .path = "signal", .before = "signal "}}},
 	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+
+	/* Of MCP servers. */
+	{"server/discover", STYLE_PLAIN, {{show_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
+	{"tools/call", STYLE_YELLOW, {{show_tool_result, .path = ""}}},
+	{"tools/list", STYLE_CYAN, {{show_name, .path = "tools", .noun = "tool"}, MORE}},
+	{"prompts/list", STYLE_CYAN, {{show_name, .path = "prompts", .noun = "prompt"}, MORE}},
+	{"prompts/get", STYLE_CYAN, {{show_turn, .path = "messages", .each = " "}}},
+	{"resources/list", STYLE_CYAN, {{show_name, .path = "resources", .noun = "resource"}, MORE}},
+	{"resources/templates/list", STYLE_CYAN, {{show_name, .path = "resourceTemplates", .noun = "template"}, MORE}},
+	{"resources/read", STYLE_CYAN, {{show_block, .path = "contents", .each = " "}}},
+	{"sampling/createMessage", STYLE_MAGENTA, {{show_value, .path = "model"}, {show_turn, .path = ""}}},
 };
 
 static const struct preview *
@@ -133,7 +166,9 @@ show_part(struct cells *c, const struct part *part, struct slice v, bool first)
 	if (part->before)
 		cells_ascii(c, part->before);
 	used = c->used;
-	if (part->each)
+	if (part->noun)
+		show_list(c, v, part->noun, part->show);
+	else if (part->each)
 		show_each(c, v, part->each, part->show);
 	else
 		part->show(c, v);

@@ -66,10 +66,12 @@ count_of(struct slice v)
 	return n;
 }
 
-void
-show_count(struct cells *c, struct slice v)
+static void
+show_count(struct cells *c, struct slice v, const char *noun)
 {
-	cells_printf(c, "%zu", count_of(v));
+	size_t n = count_of(v);
+
+	cells_printf(c, "%zu %s%s", n, noun, n == 1 ? "" : "s");
 }
 
 void
@@ -102,10 +104,8 @@ show_peer(struct cells *c, struct slice v)
 void
 show_servers(struct cells *c, struct slice v)
 {
-	size_t n = count_of(v);
-
-	if (n)
-		cells_printf(c, "%zu MCP server%s", n, n == 1 ? "" : "s");
+	if (count_of(v))
+		show_count(c, v, "MCP server");
 }
 
 void
@@ -128,18 +128,36 @@ show_each(struct cells *c, struct slice v, const char *separator, void (*show)(s
 }
 
 void
-show_name(struct cells *c, struct slice v)
+show_list(struct cells *c, struct slice v, const char *noun, void (*show)(struct cells *, struct slice))
 {
-	cells_value(c, json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id") : v);
+	show_count(c, v, noun);
+	if (count_of(v)) {
+		cells_ascii(c, ": ");
+		show_each(c, v, ", ", show);
+	}
 }
 
 void
-show_commands(struct cells *c, struct slice v)
+show_name(struct cells *c, struct slice v)
 {
-	size_t n = count_of(v);
+	cells_value(c, json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id|title|sessionId|uri") : v);
+}
 
-	cells_printf(c, "%zu command%s%s", n, n == 1 ? "" : "s", n ? ": " : "");
-	show_each(c, v, ", ", show_name);
+void
+show_arguments(struct cells *c, struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	const char *separator = "";
+
+	if (json_type(v) != JSON_OBJECT) {
+		cells_value(c, v);
+		return;
+	}
+	for (; !c->cut && json_next(&it, &key, &value); separator = ", ") {
+		cells_ascii(c, separator);
+		show_pair(c, key, "=", value);
+	}
 }
 
 void
@@ -150,7 +168,7 @@ show_setting(struct cells *c, struct slice v)
 
 /* --- content --- */
 
-/* A text, or the type of other content: [image image/png]. */
+/* A text, or the type of other content: [image image/png]. The contents of a resource have no type. */
 void
 show_block(struct cells *c, struct slice v)
 {
@@ -161,12 +179,12 @@ show_block(struct cells *c, struct slice v)
 		return;
 	}
 	what = show_find(v, "text");
-	if (json_string_is(type, "text") && json_type(what) == JSON_STRING) {
+	if ((!type.p || json_string_is(type, "text")) && json_type(what) == JSON_STRING) {
 		cells_string(c, what);
 		return;
 	}
 	cells_ascii(c, "[");
-	show_pair(c, type, " ", show_find(v, "uri|resource.uri|mimeType|name"));
+	show_pair(c, type, type.p ? " " : "", show_find(v, "uri|resource.uri|mimeType|name"));
 	cells_ascii(c, "]");
 }
 
@@ -185,6 +203,27 @@ show_tool_content(struct cells *c, struct slice v)
 	} else {
 		show_block(c, content.p ? content : v);
 	}
+}
+
+void
+show_tool_result(struct cells *c, struct slice v)
+{
+	struct slice content = show_find(v, "content");
+
+	if (json_type(show_find(v, "isError")) == JSON_TRUE)
+		show_styled(c, STYLE_RED, slice_of("error: "));
+	if (content.n > 2)
+		show_each(c, content, " ", show_block);
+	else
+		show_raw(c, show_find(v, "structuredContent"));
+}
+
+void
+show_turn(struct cells *c, struct slice v)
+{
+	cells_value(c, show_find(v, "role"));
+	cells_ascii(c, ": ");
+	show_each(c, show_find(v, "content"), " ", show_block);
 }
 
 void

@@ -1,6 +1,7 @@
 /* What acp-tap writes: the messages that are selected, in a format, of a stream or of recordings. */
 #include "cmd/acp-tap/tap.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ struct tap {
 	bool selective;
 	bool begun;         /* messages of the stream have passed */
 	bool muted;         /* before --start: messages are read but not written */
+	bool reached;       /* --start, in a recording */
+	bool found;         /* what --grep looks for */
 	uint64_t t;         /* us: of the last record */
 	struct opening *opening; /* of the response that passes, or NULL */
 };
@@ -37,6 +40,7 @@ is_wanted(struct tap *t)
 	t->writer.timed = t->watch->timed;
 	t->writer.number = o->number ? t->watch->number : 0;
 	t->muted = o->frame.files && t->watch->number < o->start;
+	t->reached |= !t->muted;
 	t->watch->leave |= o->frame.files && t->watch->number > o->until;
 	return !t->watch->leave;
 }
@@ -56,10 +60,10 @@ header(struct watch *w, struct buf *to, const struct watch_start *start)
 		lost.t = t->t;
 		return f->event ? f->event(&t->writer, to, &lost) : 0;
 	}
-	if (!is_wanted(t) || !f->header)
+	if (!is_wanted(t) || !f->header || o->files)
 		return 0;
 	bare.continues |= t->begun;
-	bare.selected |= t->selective || o->count != UINT64_MAX || o->start || o->until != UINT64_MAX || o->frame.attach;
+	bare.selected |= t->selective || o->grep || o->count != UINT64_MAX || o->start || o->until != UINT64_MAX || o->frame.attach;
 	/* The words of a command may be secrets as well, and nothing tells which. */
 	if (o->redact) {
 		bare.header = slice(NULL, 0);
@@ -113,7 +117,28 @@ write_message(struct tap *t, struct message s)
 	if (r == 0)
 		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
 	out_commit(&t->watch->out, before, r);
-	t->left -= t->left != UINT64_MAX;
+	t->left -= t->writer.hit && t->left != UINT64_MAX;
+}
+
+/* Writes it, if it is selected: or only where it is. */
+static void
+show_message(struct tap *t, const struct message *s)
+{
+	const struct options *o = t->options;
+	const struct format *f = t->writer.format;
+	struct buf *to = out_buf(&t->watch->out);
+	size_t before = to->n;
+
+	t->writer.hit = !o->grep || grep_see(o->grep, s);
+	t->found |= t->writer.hit;
+	if (t->writer.hit && o->files) {
+		out_commit(&t->watch->out, before, -(buf_add_string(to, t->watch->file) || buf_add(to, "\n", 1)));
+		t->watch->leave = true;
+	} else if (t->writer.hit || (f->joins && !o->files && f->joins(&t->writer, s))) {
+		write_message(t, *s);
+	} else if (f->flush && !o->files) {
+		out_commit(&t->watch->out, before, f->flush(&t->writer, to));
+	}
 }
 
 /* Only the response says whether a request that opens a session is selected: until it comes, the request is its data. */
@@ -146,7 +171,7 @@ write_opening(struct tap *t, const struct message *response)
 	s.request = NULL;
 	t->writer.timed = o->timed;
 	t->writer.number = o->number;
-	write_message(t, s);
+	show_message(t, &s);
 	t->writer = now;
 }
 
@@ -166,7 +191,7 @@ happened(struct watch *w, const struct session_event *e)
 	if (t->writer.pretty)
 		pretty_see(t->writer.pretty, e);
 	/* Where all has been read, a bracket that is open is closed. */
-	if (t->writer.pretty && e->kind == SESSION_TURN_ENDED && e->turn->number && t->left && t->options->until == UINT64_MAX
+	if (t->writer.pretty && e->kind == SESSION_TURN_ENDED && e->turn->number && t->left && !t->options->grep && t->options->until == UINT64_MAX
 		&& (w->ending == WATCH_OVER || w->ending == WATCH_HEADER) && select_match_other(t->options->select, ACP_AGENT)) {
 		to = out_buf(&w->out);
 		before = to->n;
@@ -186,7 +211,7 @@ write_event(struct tap *t, struct record e)
 	size_t before = to->n;
 
 	t->t = e.t;
-	if (t->left == 0 || t->muted || !t->writer.format->event || !select_match_other(t->options->select, e.from))
+	if (t->left == 0 || t->muted || !t->writer.format->event || t->options->grep || !select_match_other(t->options->select, e.from))
 		return;
 	if (t->options->redact && (counts || e.kind == RECORD_RESTART)) {
 		e.text.p = NULL;
@@ -244,7 +269,7 @@ message(struct watch *w, const struct message *s, const struct session_message *
 		if (t->opening)
 			write_opening(t, s);
 		if (t->left > 0)
-			write_message(t, *s);
+			show_message(t, s);
 	} else if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST) {
 		seen->request->data = opening_of(t, s);
 	}
@@ -268,22 +293,43 @@ end(struct watch *w, bool cut)
 	return 0;
 }
 
+/* Of recordings: was there nothing of what was asked for? */
+static int
+finish(struct watch *w, int status)
+{
+	const struct tap *t = w->state;
+	bool none = false;
+
+	if (w->stream || w->frame->follow)
+		return status;
+	if (t->options->grep && w->any && !t->found) {
+		watch_say(w, "no message has the text that is looked for");
+		none = true;
+	} else if (!t->reached && w->any) {
+		watch_say(w, "--start %" PRIu64 ": the last record has number %" PRIu64, t->options->start, w->number);
+		none = true;
+	} else {
+		none = watch_missed(w);
+	}
+	return none && !status ? EXIT_NEGATIVE : status;
+}
+
 int
 tap_run(const struct options *o)
 {
 	static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record, [FORMAT_PRETTY] = &format_pretty,
 		[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
 	static const struct session_limits limits = {.sessions = 64, .keep = true};
-	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
+	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true, .grep = o->grep, .hit = true}, .left = o->count,
 		.redact.texts = o->redact == REDACT_TEXTS, .selective = select_is_set(o->select),
 		.begun = !o->frame.files && cli_started_again() != 0};
-	struct watch w = {.name = tap_name, .state = &t, .frame = &o->frame, .limits = &limits, .events = true, .happened = happened,
-		.header = header, .message = message, .event = event, .end = end};
+	struct watch w = {.name = tap_name, .state = &t, .frame = &o->frame, .select = o->select, .limits = &limits, .events = true,
+		.happened = happened, .header = header, .message = message, .event = event, .end = end, .finish = finish};
 	int status;
 
 	t.watch = &w;
 	if ((o->format == FORMAT_PRETTY || o->format == FORMAT_FULL) && !(t.writer.pretty = pretty_new(&w, o->color,
-		o->format == FORMAT_FULL ? 0 : o->frame.files && o->fold < 0 ? 1 : o->fold, o->redact == REDACT_SECRETS ? &t.redact : NULL)))
+		o->format == FORMAT_FULL ? 0 : o->frame.files && o->fold < 0 ? 1 : o->fold, o->redact == REDACT_SECRETS ? &t.redact : NULL, o->grep)))
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	status = watch_run(&w);
 	if (o->redact)

@@ -13,6 +13,8 @@ struct options {
 	enum format_number format;   /* not the default, once all is read */
 	struct select *select;
 	const char *match;           /* the last of --match */
+	struct grep *grep;           /* or NULL */
+	bool files;                  /* --files */
 	uint64_t count;              /* UINT64_MAX: no limit */
 	bool number;                 /* -n */
 	bool list;

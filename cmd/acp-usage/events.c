@@ -27,6 +27,11 @@ write_row(struct tool *t, const struct usage_event *e)
 	if (r < 0)
 		tool_fail(t, "out of memory: rows are lost");
 	t->headed |= r == 0;
+	/* Both may be lines of one terminal. */
+	if (t->meter && !t->options->frame.output) {
+		meter_hide(t->meter);
+		watch_print(t->watch);
+	}
 	/* Turns of many sessions may be judged at once. */
 	if (!t->watch->stream)
 		out_print_much(&t->watch->out);
@@ -43,7 +48,7 @@ period(void *arg, double started, uint64_t t)
 		return o->since > 0 || o->before > 0 ? USAGE_NEVER : 0;
 	if (when < o->since || (o->before > 0 && when >= o->before))
 		return USAGE_NEVER;
-	return o->by >= BY_DAY && o->by <= BY_MONTH ? day_of(when) : 0;
+	return by_period(o->by) ? calendar_day(when) : 0;
 }
 
 static void
@@ -56,12 +61,12 @@ event(void *arg, const struct usage_event *e)
 		return;
 	if (e->kind != USAGE_EVENT_COMPACT)
 		alerts_see(t, e->session);
-	if (t->prom)
-		prom_event(t->prom, e);
+	if (t->prom.wanted)
+		prom_event(&t->prom, e);
+	if (!t->prom.wanted && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
+		write_row(t, e);
 	if (t->meter)
 		meter_show(t->meter, t, e);
-	if (!t->prom && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
-		write_row(t, e);
 }
 
 static int
@@ -77,7 +82,7 @@ events_open(struct tool *t)
 	struct usage_spec spec = {.basis = o->basis, .tiers = o->prices || (o->summary && o->format == FORMAT_JSON),
 		.event = event, .note = note, .estimate = o->prices && o->summary ? estimate : NULL, .arg = t};
 
-	if (o->since > 0 || o->before > 0 || (o->by >= BY_DAY && o->by <= BY_MONTH))
+	if (o->since > 0 || o->before > 0 || by_period(o->by))
 		spec.period = period;
 	return usage_new(&spec);
 }

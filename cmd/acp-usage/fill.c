@@ -6,19 +6,6 @@ enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
 static const char mark[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
 
-/* Puts members at the beginning of an object of the message. */
-static int
-insert(struct frame *frame, struct slice object, struct buf *members)
-{
-	const char *p = object.p + 1, *end = object.p + object.n;
-	int r;
-
-	while (p < end && strchr(" \t\r\n", *p))
-		p++;
-	r = *p == '}' ? 0 : buf_add(members, ",", 1);
-	return r < 0 ? -1 : frame_replace(frame, slice(object.p, 1), buf_slice(members));
-}
-
 /* The size of the context window: as said for the model, for all, or by the price list; 0 where nobody says. */
 static uint64_t
 size_of(const struct tool *t, const struct usage_session *s)
@@ -51,14 +38,14 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 
 	if (!usage_turn_tokens(t->usage, s, &own) || (own.has & needed) != needed)
 		return 0;
-	r = buf_add_string(&with, "{\"usage\":{");
+	r = buf_add_string(&with, "\"usage\":{");
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own.has & 1u << i)
 			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_sum_put(&own, (enum usage_type)i, &with)
 				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
-		r = insert(t->watch->stream, message->msg.result, &with);
+		r = frame_add_members(t->watch->stream, message->msg.result, buf_slice(&with));
 	buf_free(&with);
 	return r;
 }
@@ -84,7 +71,7 @@ make_update(struct tool *t, const struct message *message, struct usage_session 
 		|| buf_add_slice(&t->added, own.session)
 		|| buf_printf(&t->added, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
 			(unsigned long long)own.used, (unsigned long long)own.size, mark));
-	return r | usage_take(t->usage, message->t, &own);
+	return r | usage_add(t->usage, message->t, &own);
 }
 
 /* used that is a running total, replaced by the context. */
@@ -96,11 +83,10 @@ fill_used(struct frame *frame, const struct message *message, uint64_t used)
 	int r;
 
 	r = -(buf_printf(&with, "%llu", (unsigned long long)used) || frame_replace(frame, old, buf_slice(&with)));
-	with.n = 0;
 	if (json_type(meta) == JSON_OBJECT)
-		r |= -(buf_add_string(&with, "{\"acputils\":{\"filled\":true}") || insert(frame, meta, &with));
+		r |= frame_add_members(frame, meta, slice_of("\"acputils\":{\"filled\":true}"));
 	else if (!meta.p)
-		r |= -(buf_printf(&with, "{%s", mark) || insert(frame, update, &with));
+		r |= frame_add_members(frame, update, slice_of(mark));
 	buf_free(&with);
 	return r;
 }
@@ -156,7 +142,7 @@ fill_message(void *arg, const struct message *message, const struct usage_report
 		e = fill_used(t->watch->stream, message, used);
 		r.used = used;
 	}
-	if (e < 0 || usage_take(t->usage, message->t, &r) < 0)
+	if (e < 0 || usage_add(t->usage, message->t, &r) < 0)
 		return -1;
 	s = session_of(t, &r);
 	if (s && r.what == USAGE_UPDATE && r.has_used)

@@ -20,6 +20,7 @@ static const char help[] =
 	"      --wide            write all columns of the table\n"
 	"      --by session|model|day|week|month|project|agent\n"
 	"                        write one row of the table for each (session)\n"
+	"      --sort date|cost|tokens|title  order of the rows (date)\n"
 	"      --all             also write updates that repeat the last values\n"
 	"      --meter[=tty]     show one live line on stderr, or on /dev/tty\n"
 	"  -v, --verbose         also report assumptions, such as the basis\n"
@@ -32,7 +33,8 @@ static const char help[] =
 	"      --basis auto|turn|call|session  what the counts of a response cover (auto)\n"
 	"      --prices FILE     estimate costs from this price list (LiteLLM format)\n"
 	"      --cache-hour      use the price of a cache that is kept for an hour\n"
-	"      --merge           add up the output of --summary -f json\n"
+	"      --merge           add up the output of --summary -f json, and ledgers of\n"
+	"                        acp-budget\n"
 	FRAME_HELP_FOLLOW
 	"\n"
 	"Limits\n"
@@ -53,7 +55,7 @@ static const char help[] =
 
 /* "75,90,95" */
 static void
-take_warn(const struct cli_taken *t)
+parse_warn(const struct cli_argument *t)
 {
 	unsigned *warn = t->at;
 	char after;
@@ -64,7 +66,7 @@ take_warn(const struct cli_taken *t)
 }
 
 static void
-take_size(const struct cli_taken *t)
+parse_size(const struct cli_argument *t)
 {
 	struct options *o = t->at;
 	const char *equals = strrchr(t->argument, '=');
@@ -80,7 +82,7 @@ take_size(const struct cli_taken *t)
 
 /* A date, a date and a time, both local, or so long ago: 2026-11-22, 2026-11-22T15:56, 7d. */
 static void
-take_time(const struct cli_taken *t)
+parse_time(const struct cli_argument *t)
 {
 	static const struct { char name; double seconds; } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
 	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
@@ -106,11 +108,11 @@ take_time(const struct cli_taken *t)
 }
 
 static void
-take_money(const struct cli_taken *t)
+parse_money(const struct cli_argument *t)
 {
 	const char *why;
 
-	if (money_read(t->at, t->argument, &why) < 0)
+	if (money_read(t->at, t->argument, false, &why) < 0)
 		cli_wrong(t, why);
 }
 
@@ -119,25 +121,26 @@ static const struct cli_option options[] = {
 	{"summary", 0, CLI_FLAG(struct options, summary)},
 	{"wide", 0, CLI_FLAG(struct options, wide)},
 	{"by", 0, CLI_WORD_OF(struct options, by, by_names)},
+	{"sort", 0, CLI_WORD(struct options, sort, "date", "cost", "tokens", "title")},
 	{"all", 0, CLI_FLAG(struct options, all)},
 	{"meter", 0, CLI_OPTIONAL_WORD(struct options, meter, "tty")},
 	{"verbose", 'v', CLI_FLAG(struct options, verbose)},
 	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
-	{"since", 0, CLI_TAKE_AT(take_time, double, struct options, since)},
-	{"before", 0, CLI_TAKE_AT(take_time, double, struct options, before)},
+	{"since", 0, CLI_PARSE_AT(parse_time, double, struct options, since)},
+	{"before", 0, CLI_PARSE_AT(parse_time, double, struct options, before)},
 	{"session", 0, CLI_TEXT(struct options, session)},
 	{"basis", 0, CLI_WORD(struct options, basis, "auto", "turn", "call", "session")},
 	{"prices", 0, CLI_TEXT(struct options, prices)},
 	{"cache-hour", 0, CLI_FLAG(struct options, cache_hour)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
-	{"warn", 0, CLI_TAKE_AT(take_warn, unsigned, struct options, warn[0])},
-	{"warn-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, warn_cost)},
+	{"warn", 0, CLI_PARSE_AT(parse_warn, unsigned, struct options, warn[0])},
+	{"warn-cost", 0, CLI_PARSE_AT(parse_money, struct money_list, struct options, warn_cost)},
 	{"exec", 0, CLI_TEXT(struct options, exec)},
 	{"fail-at", 0, CLI_WORD(struct options, fail_at, "yellow", "orange", "red"), .value = LEVEL_YELLOW},
-	{"max-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, max_cost)},
+	{"max-cost", 0, CLI_PARSE_AT(parse_money, struct money_list, struct options, max_cost)},
 	{"max-tokens", 0, CLI_TOKENS(struct options, max_tokens)},
 	{"fill", 0, CLI_FLAG(struct options, fill)},
-	{"size", 0, CLI_TAKE(take_size)},
+	{"size", 0, CLI_PARSE(parse_size)},
 	{"pass", 0, CLI_FLAG(struct options, pass)},
 	{CLI_ROWS(struct options, frame, watch_options)},
 	{0},
@@ -163,10 +166,11 @@ static const struct cli_rule rules[] = {
 	{"--cache-hour", "--prices", NULL},
 	{"--format prom", "--output|recordings", "--summary|--append"},
 	{"--summary|--by", NULL, "--format csv|--format tsv"},
+	{"--sort", "--summary|--by|--merge", NULL},
 	{"--fill", NULL, "recordings"},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--follow", "one recording", NULL},
-	{"--merge", NULL, "--follow|a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens|--since|--before|--by day|--by week|--by month"},
+	{"--merge", NULL, "--follow|a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens"},
 	{NULL, NULL, NULL},
 };
 

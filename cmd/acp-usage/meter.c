@@ -13,7 +13,7 @@ enum { BAR = 20, COLUMNS = 80 };
 struct meter {
 	int fd;
 	bool utf8, color, drawn;
-	const struct usage_session *session; /* the last that changed */
+	const struct usage_session *session; /* the last that changed; NULL: none has */
 };
 
 struct meter *
@@ -106,9 +106,27 @@ add_context(struct shown *line, const struct usage_session *s)
 		add(line, "%d%%", usage_percent(s->used, s->size));
 	if (s->has_used)
 		people_count(used, s->used);
-	add(line, "%s%s%s tokens", used, s->has_size ? "/" : "", s->has_size ? people_count(size, s->size) : "");
+	if (s->has_used || s->has_size)
+		add(line, "%s%s%s tokens", used, s->has_size ? "/" : "", s->has_size ? people_count(size, s->size) : "");
 	if (s->has_used && s->has_size)
 		add(line, "%s left", people_count(left, tokens_left(s)));
+}
+
+static void
+add_session(struct shown *line, struct tool *t, const struct usage_session *s)
+{
+	const struct usage_cost *c = usage_costs(s);
+	struct usage_money total;
+	SCOPED struct buf part = {0};
+
+	add_context(line, s);
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
+		&& usage_money_put(t->usage, &total, &part) == 0 && buf_string(&part))
+		add(line, "%s", part.p);
+	add(line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ENDED ? 1u : 0u));
+	part.n = 0;
+	if (usage_count(t->usage) > 1 && put_session(&part, t, s) == 0 && buf_string(&part))
+		add(line, "%s", part.p);
 }
 
 void
@@ -116,29 +134,19 @@ meter_draw(struct meter *m, struct tool *t)
 {
 	const struct usage_session *s = m->session;
 	struct shown line = {0};
-	const struct usage_cost *c;
-	struct usage_money total;
-	SCOPED struct buf part = {0};
 	struct winsize w;
 
-	if (!s)
-		return;
 	line.width = ioctl(m->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col - 1u : COLUMNS - 1;
 	line.failed = -(buf_add_string(&line.text, "\r")
-		|| buf_add_string(&line.text, level_color(tool_level(t->options, s), m->color)));
+		|| buf_add_string(&line.text, s ? level_color(tool_level(t->options, s), m->color) : ""));
 	if (line.width >= 2 * BAR) {
-		line.failed |= add_bar(m, &line.text, s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
+		line.failed |= add_bar(m, &line.text, s && s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
 		line.used = BAR + 2;
 	}
-	add_context(&line, s);
-	c = usage_costs(s);
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
-		&& usage_money_put(t->usage, &total, &part) == 0 && buf_string(&part))
-		add(&line, "%s", part.p);
-	add(&line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ENDED ? 1u : 0u));
-	part.n = 0;
-	if (usage_count(t->usage) > 1 && put_session(&part, t, s) == 0 && buf_string(&part))
-		add(&line, "%s", part.p);
+	if (s)
+		add_session(&line, t, s);
+	else
+		add(&line, "no usage yet");
 	line.failed |= -(buf_add_string(&line.text, color_off(m->color)) || buf_add_string(&line.text, "\033[K"));
 	if (!line.failed)
 		m->drawn = cli_write_now(m->fd, buf_slice(&line.text));

@@ -36,21 +36,6 @@ struct prices {
 	struct model *models;
 };
 
-static int
-read_all(int fd, struct buf *to)
-{
-	ssize_t n;
-
-	do {
-		if (buf_reserve(to, 64 * 1024) < 0)
-			return -1;
-		n = read(fd, to->p + to->n, to->cap - to->n);
-		if (n > 0)
-			to->n += (size_t)n;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	return n < 0 ? -1 : 0;
-}
-
 struct prices *
 prices_open(const char *path, bool hour)
 {
@@ -58,7 +43,7 @@ prices_open(const char *path, bool hour)
 	int fd = p ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	const char *why = NULL;
 
-	if (fd < 0 || read_all(fd, &p->text) < 0)
+	if (fd < 0 || buf_read_all(&p->text, fd, SIZE_MAX) < 0)
 		why = strerror(errno);
 	else if (json_scan(buf_slice(&p->text), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT)
 		why = "not a price list: expected a JSON object";

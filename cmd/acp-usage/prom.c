@@ -1,58 +1,10 @@
 /* Metrics in Prometheus' text format, for node_exporter's textfile collector. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "cmd/acp-usage/tool.h"
 #include "lib/base/metrics.h"
-#include "lib/run/replace.h"
 
 enum { SECOND = 1000000 };
-
-struct prom {
-	const char *path;  /* NULL: standard output, at the end */
-	struct replace file;
-	uint64_t *stops;   /* turns by the number of their stop reason */
-	size_t nstops;
-	struct usage_sums *models; /* by the number of their name */
-	size_t nmodels;
-	uint64_t written;  /* loop_clock of the last time */
-	bool fresh, reported;
-};
-
-struct prom *
-prom_open(const struct options *o)
-{
-	struct prom *p = calloc(1, sizeof(*p));
-
-	if (p)
-		p->path = o->frame.output;
-	return p;
-}
-
-void
-prom_close(struct prom *p)
-{
-	if (!p)
-		return;
-	replace_close(&p->file);
-	free(p->stops);
-	free(p->models);
-	free(p);
-}
-
-int
-prom_open_file(struct prom *p, char *const *inputs)
-{
-	char *why;
-	int status;
-
-	if (!p->path || replace_open(&p->file, p->path, inputs, &why) == 0)
-		return 0;
-	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
-	cli_warn(tool_name, "%s", why ? why : "out of memory");
-	free(why);
-	return status;
-}
 
 void
 prom_event(struct prom *p, const struct usage_event *e)
@@ -90,15 +42,15 @@ put_sessions(struct buf *to, struct tool *t)
 	int r;
 
 	r = metrics_head(to, used, "gauge", "Tokens in the context of a session.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
 		if (s->has_used && tool_wants(t, s))
 			r |= put_gauge(to, used, s, s->used);
 	r |= metrics_head(to, size, "gauge", "Context window of a session in tokens.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
 		if (s->has_size && tool_wants(t, s))
 			r |= put_gauge(to, size, s, s->size);
 	r |= metrics_head(to, cost, "gauge", "Cost of a session in its currency.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next) {
 		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
 			continue;
 		r |= usage_figures_session(t->usage, s, &f);
@@ -145,7 +97,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 	if (p->nmodels)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
 	r = metrics_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next) {
 		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
 			continue;
 		for (const struct usage_part *part = s->parts; part; part = part->next)
@@ -176,25 +128,18 @@ put_turns(struct prom *p, struct buf *to, struct tool *t)
 }
 
 void
-prom_write(struct prom *p, struct tool *t, bool now)
+prom_write(struct tool *t, bool now)
 {
-	struct buf text = {0};
+	struct prom *p = &t->prom;
+	SCOPED struct buf text = {0};
 	uint64_t clock = loop_clock();
 
-	if (!now && (!p->fresh || !p->path || clock < p->written + SECOND))
+	if (!now && (!p->fresh || !t->watch->whole || clock < p->written + SECOND))
 		return;
 	p->fresh = false;
 	p->written = clock;
-	if (put_sessions(&text, t) || put_models(p, &text, t) || put_turns(p, &text, t)) {
+	if (put_sessions(&text, t) || put_models(p, &text, t) || put_turns(p, &text, t))
 		tool_fail(t, "out of memory: no metrics");
-	} else if (!p->path) {
-		if (buf_add_slice(out_buf(&t->watch->out), buf_slice(&text)) < 0)
-			tool_fail(t, "out of memory: no metrics");
-		out_mark(&t->watch->out, 0);
-	} else if (replace_with(&p->file, 0644, buf_slice(&text)) < 0 && !p->reported) {
-		tool_warn(t, "%s: %s", p->path, strerror(errno));
-		p->reported = true;
-		t->watch->failed = true;
-	}
-	buf_free(&text);
+	else
+		watch_replace(t->watch, buf_slice(&text));
 }

@@ -83,7 +83,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	if (row->figures.restarts && !row->total)
 		r |= buf_printf(to, ",\"restarts\":%llu", (unsigned long long)row->figures.restarts);
 	/* What is left out by time or by basis cannot be merged. */
-	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0)
+	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0 && !s->tool->entries)
 		r |= usage_put_parts(s->tool->usage, row->session, to);
 	return r | buf_add(to, "}\n", 2);
 }
@@ -95,7 +95,7 @@ print_row(struct summary *s, const struct summary_row *row)
 	size_t before = to->n;
 	int r = s->tool->options->format == FORMAT_JSON ? put_row(s, row, to) : summary_line(s, row, to);
 
-	out_mark(&s->tool->watch->out, before);
+	out_end_record(&s->tool->watch->out, before);
 	if (!s->tool->watch->stream)
 		out_print_much(&s->tool->watch->out);
 	return r;

@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/calendar.h"
 #include "lib/base/cells.h"
 #include "lib/base/people.h"
-#include "lib/recording/recording.h"
 
 /* The columns: their names and order are promised in the manual. */
 enum column {
@@ -165,7 +165,7 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 
 	*r = (struct row){0};
 	if (t->timed && t->started > 0)
-		done(r, TIME, recording_put_date(begin(r, TIME), t->started + (double)e->t / 1e6));
+		done(r, TIME, calendar_put_date(begin(r, TIME), t->started + (double)e->t / 1e6));
 	if (t->timed)
 		put_seconds(r, T, e->t);
 	put_text(r, SESSION, slice(s->id, s->id_length));
@@ -293,7 +293,7 @@ log_context(struct buf *to, const struct usage_session *s)
 		people_count(size, s->size);
 	if (full)
 		snprintf(percent, sizeof(percent), "%d%%", usage_percent(s->used, s->size));
-	if (buf_printf(to, "%s/%s", used, size) < 0 || pad(to, from, 11) < 0 || buf_printf(to, "%4s  ", percent) < 0)
+	if ((s->has_used || s->has_size ? buf_printf(to, "%s/%s", used, size) : buf_add(to, "-", 1)) < 0 || pad(to, from, 11) < 0 || buf_printf(to, "%4s  ", percent) < 0)
 		return -1;
 	from = to->n;
 	return -(buf_printf(to, "%s%s", full ? people_count(left, tokens_left(s)) : "", full ? " left" : "") || pad(to, from, 11));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/usage/entry.h"
 
 enum { QUIET_US = 2000000 }; /* a turn is complete when it has been quiet so long */
 
@@ -74,14 +75,6 @@ sort_files(char **files)
 /* --- streams and recordings --- */
 
 static int
-open_metrics(struct watch *w)
-{
-	struct tool *t = w->state;
-
-	return t->prom ? prom_open_file(t->prom, w->inputs) : 0;
-}
-
-static int
 begin(struct watch *w, const struct watch_start *start)
 {
 	struct tool *t = w->state;
@@ -90,6 +83,8 @@ begin(struct watch *w, const struct watch_start *start)
 		return 0;
 	t->started = start->started;
 	t->enveloped = false;
+	if (t->meter)
+		meter_draw(t->meter, t);
 	return usage_begin(t->usage, start->started);
 }
 
@@ -132,11 +127,11 @@ tick(struct watch *w, uint64_t now, bool quiet)
 	if (usage_quiet(t->usage, since, &next) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
-	if (t->prom)
-		prom_write(t->prom, t, false);
+	if (t->prom.wanted)
+		prom_write(t, false);
 	if (next > 0)
 		return (next + QUIET_US > now ? next + QUIET_US : now) + 1;
-	return t->prom ? now + QUIET_US / 2 : 0;
+	return t->prom.wanted ? now + QUIET_US / 2 : 0;
 }
 
 static void
@@ -178,20 +173,23 @@ finish(struct watch *w, int status)
 	if (!w->stream && usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
-	if (t->prom)
-		prom_write(t->prom, t, true);
+	if (t->prom.wanted)
+		prom_write(t, true);
+	if (t->meter && t->options->summary && !t->options->frame.output)
+		meter_hide(t->meter);
 	if (t->options->summary && any && !(t->options->merge && status) && summary_put(t) < 0)
 		tool_fail(t, "out of memory");
 	if (any && !t->options->merge)
 		alerts_end(t);
-	return status ? status : t->status;
+	status = status ? status : t->status;
+	return watch_missed(w) && !w->stream && !status ? EXIT_USAGE : status;
 }
 
 /* --- summaries --- */
 
 /* The line that ends a summary: are all sessions there that it was written with? */
 static int
-take_total(struct tool *t, struct slice version, struct slice sessions, const char **why)
+read_total(struct tool *t, struct slice version, struct slice sessions, const char **why)
 {
 	uint64_t n;
 
@@ -209,10 +207,12 @@ take_total(struct tool *t, struct slice version, struct slice sessions, const ch
 static int
 merge_line(struct watch *w, struct slice line, const char **why)
 {
-	static const char *const names[] = {"total", "session", "recordings", "acp-usage", "sessions"};
+	static const char *const names[] = {"total", "session", "recordings", "acp-usage", "sessions", "acp-ledger"};
 	struct tool *t = w->state;
+	const struct options *o = t->options;
+	struct usage_entry entry;
 	const char *what;
-	struct slice v[5];
+	struct slice v[6];
 	int r;
 
 	if (w->first)
@@ -224,10 +224,20 @@ merge_line(struct watch *w, struct slice line, const char **why)
 		return t->merged != 0;
 	}
 	*why = "a line that --summary --format json has not written";
-	if (json_scan(line, JSON_DEPTH, names, 5, v, NULL) != JSON_OBJECT || (!v[0].p && !v[2].p))
+	if (json_scan(line, JSON_DEPTH, names, 6, v, NULL) != JSON_OBJECT || (!v[0].p && !v[2].p && !v[5].p))
+		return 1;
+	if (v[5].p) {
+		t->entries = w->operands.found = w->operands.any = true;
+		if (usage_entry_read(line, &entry, &what))
+			return usage_entry_add(t->usage, &entry);
+		t->damage.n = 0;
+		return buf_printf(&t->damage, "a damaged entry of a ledger: %s", what) < 0 || !(*why = buf_string(&t->damage)) ? -1 : 1;
+	}
+	*why = "a summary does not say when anything was used: --since, --before and --by day, week and month need recordings or a ledger";
+	if (o->since > 0 || o->before > 0 || by_period(o->by))
 		return 1;
 	if (v[0].p)
-		return take_total(t, v[3], v[4], why);
+		return read_total(t, v[3], v[4], why);
 	r = usage_get_parts(t->usage, line, &what);
 	t->merged++;
 	t->damage.n = 0;
@@ -242,8 +252,7 @@ static int
 open_tool(struct tool *t, const struct options *o)
 {
 	usage_words(&t->words);
-	if (!(t->usage = events_open(t)) || (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour)))
-		|| (o->format == FORMAT_PROM && !(t->prom = prom_open(o))))
+	if (!(t->usage = events_open(t)) || (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour))))
 		return -1;
 	if (o->meter)
 		t->meter = meter_open(o);
@@ -254,10 +263,10 @@ int
 tool_run(const struct options *o)
 {
 	static const int signals[] = {SIGWINCH, 0};
-	struct tool t = {.options = o};
+	struct tool t = {.options = o, .prom = {.wanted = o->format == FORMAT_PROM}};
 	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session, .signals = o->meter ? signals : NULL, .inputs = o->inputs,
-		.lost = "messages were lost: figures may be too low from here on", .elsewhere = o->format == FORMAT_PROM && o->frame.output,
-		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .open = open_metrics, .begin = begin, .message = message, .event = event,
+		.lost = "messages were lost: figures may be too low from here on", .whole = t.prom.wanted && o->frame.output,
+		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .begin = begin, .message = message, .event = event,
 		.end = end, .tick = tick, .signal = redraw, .aside = aside, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
 	int status = EXIT_FAILED;
 
@@ -270,7 +279,8 @@ tool_run(const struct options *o)
 		status = watch_run(&w);
 	}
 	meter_close(t.meter);
-	prom_close(t.prom);
+	free(t.prom.stops);
+	free(t.prom.models);
 	prices_close(t.prices);
 	usage_free(t.usage);
 	buf_free(&t.added);

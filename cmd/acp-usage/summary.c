@@ -21,7 +21,7 @@ summary_peak(const struct usage_session *session)
 static int
 compare_keys(const struct summary *s, int64_t x, int64_t y)
 {
-	if (s->tool->options->by >= BY_DAY && s->tool->options->by <= BY_MONTH)
+	if (by_period(s->tool->options->by))
 		return x < y ? -1 : x > y;
 	return slice_compare(usage_name(s->tool->usage, (uint32_t)x), usage_name(s->tool->usage, (uint32_t)y));
 }
@@ -41,18 +41,6 @@ group(struct summary *s, int64_t key)
 		return g;
 	free(g);
 	return NULL;
-}
-
-/* Days since 1970 of the first day of a week or month. */
-static int32_t
-first_day(enum by by, int32_t day)
-{
-	time_t seconds = (time_t)day * 86400;
-	struct tm tm;
-
-	if (by == BY_DAY || !gmtime_r(&seconds, &tm))
-		return day;
-	return by == BY_WEEK ? day - (tm.tm_wday + 6) % 7 : day - tm.tm_mday + 1;
 }
 
 static const struct usage_tally *
@@ -82,7 +70,7 @@ group_tallies(struct summary *s, const struct usage_session *session)
 		for (const struct usage_tally *t = p->tallies; t; t = t->next) {
 			if (t->period == USAGE_NEVER || (by_model && !t->billed_turns && !t->billed.has))
 				continue;
-			if (!(g = group(s, by_model ? (int64_t)t->model : first_day(s->tool->options->by, t->period))))
+			if (!(g = group(s, by_model ? (int64_t)t->model : calendar_first(by_period(s->tool->options->by), t->period))))
 				return -1;
 			turns = g->figures.turns;
 			r |= usage_figures_tally(s->tool->usage, session, p, t, by_model, &g->figures);
@@ -116,7 +104,7 @@ group_costs(struct summary *s, const struct usage_session *session)
 		for (const struct usage_share *share = p->shares; share; share = share->next) {
 			if (share->period == USAGE_NEVER)
 				continue;
-			if (!(g = group(s, first_day(o->by, share->period))))
+			if (!(g = group(s, calendar_first(by_period(o->by), share->period))))
 				return -1;
 			r |= usage_figures_money(u, &g->figures, &share->money);
 		}
@@ -153,7 +141,7 @@ make_groups(struct summary *s)
 {
 	int r = 0;
 
-	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
+	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = session->hh.next)
 		if (tool_wants(s->tool, session))
 			r = group_session(s, session);
 #define BEFORE(a, b) compare_keys(s, (a)->key, (b)->key)
@@ -192,18 +180,98 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	return r;
 }
 
+/* The first session, where rows are of sessions. */
+static const struct usage_session *
+first_of(const struct summary *s)
+{
+	return s->tool->options->by == BY_SESSION ? usage_sessions(s->tool->usage) : NULL;
+}
+
+/* Has the session a row of depth 0? */
+static bool
+is_shown(const struct summary *s, const struct usage_session *session)
+{
+	return !session->parent && tool_wants(s->tool, session);
+}
+
 int
 summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary_row *))
 {
 	int r = 0;
 
+	for (const struct summary_order *o = s->order; o < s->order + s->norder && r == 0; o++)
+		r = o->group ? fn(s, o->group) : session_row(s, o->session, 0, fn);
+	if (s->order)
+		return r;
 	for (const struct summary_row *g = s->groups; g && r == 0; g = g->hh.next)
 		r = fn(s, g);
-	if (s->tool->options->by != BY_SESSION)
-		return r;
-	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
-		if (!session->parent && tool_wants(s->tool, session))
+	for (const struct usage_session *session = first_of(s); session && r == 0; session = session->hh.next)
+		if (is_shown(s, session))
 			r = session_row(s, session, 0, fn);
+	return r;
+}
+
+/* --- their order --- */
+
+static int
+by_order(const void *a, const void *b)
+{
+	const struct summary_order *x = a, *y = b;
+	int c = (int)x->unknown - (int)y->unknown;
+
+	c = c ? c : slice_compare(x->text, y->text);
+	c = c ? c : decimal_compare(y->value, x->value);
+	return c ? c : x->number < y->number ? -1 : 1;
+}
+
+static void
+compare_by(const struct summary *s, struct summary_order *o, const struct usage_figures *f, uint32_t title)
+{
+	switch (s->tool->options->sort) {
+	case SORT_COST:
+		o->unknown = !f->ncosts && !f->has_estimate;
+		o->text = f->ncosts ? usage_name(s->tool->usage, f->costs[0].currency) : slice_of("USD");
+		o->value = f->ncosts ? f->costs[0].amount : f->estimate;
+		break;
+	case SORT_TOKENS:
+		o->unknown = !(f->billed.has & 1u << USAGE_TOTAL);
+		o->value.units = f->billed.n[USAGE_TOTAL];
+		break;
+	case SORT_TITLE:
+		o->text = usage_name(s->tool->usage, title);
+		o->unknown = !o->text.n;
+		break;
+	default:
+		break;
+	}
+}
+
+static int
+order_rows(struct summary *s)
+{
+	struct usage *u = s->tool->usage;
+	struct usage_figures f = {0};
+	struct summary_order *o;
+	int r = 0;
+
+	s->order = calloc(usage_count(u) + HASH_COUNT(s->groups) + 1, sizeof(*s->order));
+	if (!s->order)
+		return -1;
+	for (const struct summary_row *g = s->groups; g; g = g->hh.next) {
+		o = &s->order[s->norder];
+		*o = (struct summary_order){.group = g, .number = s->norder++};
+		compare_by(s, o, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
+	}
+	for (const struct usage_session *session = first_of(s); session && r == 0; session = session->hh.next) {
+		if (!is_shown(s, session))
+			continue;
+		o = &s->order[s->norder];
+		*o = (struct summary_order){.session = session, .number = s->norder++};
+		r = usage_figures_session(u, session, &f);
+		compare_by(s, o, &f, session->title);
+		usage_figures_free(&f);
+	}
+	qsort(s->order, s->norder, sizeof(*s->order), by_order);
 	return r;
 }
 
@@ -215,7 +283,7 @@ total_sessions(struct summary *s)
 	struct usage_figures f = {0};
 	int r = 0;
 
-	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session)) {
+	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = session->hh.next) {
 		if (!tool_wants(s->tool, session))
 			continue;
 		s->sessions++;
@@ -235,7 +303,8 @@ summary_make(struct summary *s)
 	if (usage_sort(s->tool->usage) < 0)
 		return -1;
 	s->total.total = true;
-	return s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s);
+	return -((s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s)) ||
+		(s->tool->options->sort != SORT_DATE && order_rows(s)));
 }
 
 void
@@ -248,6 +317,7 @@ summary_free(struct summary *s)
 		usage_figures_free(&g->figures);
 		free(g);
 	}
+	free(s->order);
 	usage_figures_free(&s->total.figures);
 	usage_figures_free(&s->unassigned);
 }

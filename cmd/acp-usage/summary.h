@@ -2,8 +2,6 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
-#include <time.h>
-
 #include "cmd/acp-usage/tool.h"
 
 /* A row of the summary: a session, or a group (a model, a day, ...). */
@@ -16,18 +14,29 @@ struct summary_row {
 	struct usage_figures figures;
 };
 
-enum { SUMMARY_COLUMNS = 16 };
+/* --sort: a row, and by what it is compared. */
+struct summary_order {
+	const struct usage_session *session; /* or NULL: */
+	const struct summary_row *group;
+	bool unknown;         /* these come last */
+	struct slice text;    /* rising: the currency, or the title */
+	struct decimal value; /* falling */
+	size_t number;        /* without --sort */
+};
+
+enum { SUMMARY_COLUMNS = 17 };
 
 struct summary {
 	struct tool *tool;
 	struct summary_row *groups, total;
 	struct usage_figures unassigned; /* of no group */
-	size_t sessions;
+	struct summary_order *order; /* all rows of depth 0; NULL: as they are */
+	size_t norder, sessions;
 	uint64_t turns;                  /* --by model: of all sessions */
 	/* of the table */
 	size_t width[SUMMARY_COLUMNS];   /* of the widest cell; 0: the column is not shown */
 	bool value[SUMMARY_COLUMNS];     /* some cell of the column has a value */
-	bool narrow;
+	bool narrow, color;
 };
 
 /* Makes what is shown: before the functions below. 0, or -1 out of memory. */

@@ -1,8 +1,10 @@
 /* The summary as a table. On a terminal its columns are those that fit and have something to say. */
+#include <unistd.h>
+
 #include "cmd/acp-usage/summary.h"
 #include "lib/base/cells.h"
 
-enum column { NAME, TURNS, TOTAL, INPUT, OUTPUT, THOUGHT, READ, WRITE, BILLED, CACHED, PEAK, CONTEXT, LEVEL, COST, ESTIMATE, NOTE,
+enum column { NAME, DATE, TURNS, TOTAL, INPUT, OUTPUT, THOUGHT, READ, WRITE, BILLED, CACHED, PEAK, CONTEXT, LEVEL, COST, ESTIMATE, NOTE,
 	COLUMNS };
 _Static_assert((int)COLUMNS == (int)SUMMARY_COLUMNS, "columns");
 
@@ -13,7 +15,7 @@ static const struct {
 	bool right;
 	unsigned char leaves; /* where they do not all fit, those with the lowest number leave first; 0: never */
 } columns[COLUMNS] = {
-	{"session", false, 0}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8}, {"thought", true, 1},
+	{"session", false, 0}, {"date", false, 7}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8}, {"thought", true, 1},
 	{"cache read", true, 3}, {"cache write", true, 2}, {"billed", true, 0}, {"cached", true, 6}, {"peak", true, 4},
 	{"context", true, 9}, {"level", false, 10}, {"cost", true, 0}, {"estimate", true, 0}, {"", false, 0},
 };
@@ -33,8 +35,8 @@ summary_name(struct summary *s, const struct summary_row *row, struct buf *to)
 
 	if (row->session)
 		return buf_add_slice(to, slice(row->session->id, row->session->id_length));
-	if (by >= BY_DAY && by <= BY_MONTH)
-		return row->key ? put_day(to, (int32_t)row->key) : 0;
+	if (by_period(by))
+		return row->key ? calendar_put_day(to, (int32_t)row->key) : 0;
 	return buf_add_slice(to, usage_name(s->tool->usage, (uint32_t)row->key));
 }
 
@@ -109,11 +111,17 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 	static const enum usage_type types[] = {USAGE_TOTAL, USAGE_INPUT, USAGE_OUTPUT, USAGE_THOUGHT, USAGE_READ, USAGE_WRITE};
 	const struct usage_figures *f = &row->figures;
 	int hit = summary_hits(f);
+	double started;
 	enum level l;
 
 	switch (c) {
 	case NAME:
 		return put_name(s, to, row);
+	case DATE:
+		if (!row->session)
+			return 0;
+		started = row->session->parts ? row->session->parts->started : 0;
+		return started > 0 ? calendar_put_day(to, calendar_day(started)) : buf_add(to, "-", 1);
 	case TURNS:
 		return buf_printf(to, "%llu", (unsigned long long)f->turns);
 	case BILLED:
@@ -198,11 +206,12 @@ fit(struct summary *s, size_t room)
 int
 summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
 {
+	static const enum style styles[] = {[LEVEL_YELLOW] = STYLE_YELLOW, [LEVEL_ORANGE] = STYLE_ORANGE, [LEVEL_RED] = STYLE_RED};
 	SCOPED struct buf text = {0};
 	struct cells line;
 	int r = 0;
 
-	cells_begin(&line, to, true, false);
+	cells_begin(&line, to, true, s->color);
 	line.between = 2;
 	line.mark = "~";
 	for (int c = 0; c < COLUMNS && r == 0; c++) {
@@ -217,6 +226,7 @@ summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
 			continue;
 		}
 		cells_open(&line, (unsigned)s->width[c]);
+		cells_style(&line, c == LEVEL && row && row->session ? styles[tool_level(s->tool->options, row->session)] : STYLE_PLAIN);
 		cells_text(&line, buf_slice(&text));
 		cells_close(&line);
 	}
@@ -227,16 +237,21 @@ int
 summary_head(struct summary *s)
 {
 	struct buf *to = out_buf(&s->tool->watch->out);
-	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n, n;
+	const struct options *o = s->tool->options;
+	size_t room = 0, before = to->n, n;
 	int r;
 
+	/* As with less -R: where the output is a pipe, the terminal of standard error has the width. */
+	if (!o->wide && !o->frame.output && (room = cli_columns(STDOUT_FILENO)) == 0)
+		room = cli_columns(STDERR_FILENO);
+	s->color = cli_wants_color(o->color, log_fd(s->tool->watch->out.log));
 	s->narrow = room > 0;
 	r = -(summary_each(s, measure) || measure(s, &s->total));
 	for (int c = 0; c < COLUMNS; c++) {
 		n = strlen(title_of(s, c));
 		/* The context is a session's, an estimate needs prices. */
-		if ((c >= PEAK && c <= LEVEL && s->tool->options->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
-			|| (c == NOTE && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
+		if ((c >= PEAK && c <= LEVEL && o->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
+			|| ((c == NOTE || c == DATE) && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
 			s->width[c] = 0;
 		else
 			s->width[c] = n > s->width[c] ? n : s->width[c];
@@ -244,6 +259,6 @@ summary_head(struct summary *s)
 	if (s->narrow)
 		fit(s, room);
 	r |= summary_line(s, NULL, to);
-	out_mark(&s->tool->watch->out, before);
+	out_end_record(&s->tool->watch->out, before);
 	return r;
 }

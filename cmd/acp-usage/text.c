@@ -1,8 +1,5 @@
-/* Levels, figures and names, as people and tables have them. */
-#include <math.h>
-#include <sys/ioctl.h>
+/* What all files of the tool ask and say: levels, figures and names, as people and tables have them. */
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
 #include "lib/base/people.h"
@@ -10,6 +7,38 @@
 enum { SHORT_ID = 8, MANY_SESSIONS = 256 };
 
 const char *const level_names[] = {"", "normal", "yellow", "orange", "red"};
+
+bool
+tool_wants(struct tool *t, const struct usage_session *s)
+{
+	bool yes = !t->watch->session;
+
+	for (; s && !yes; s = s->parent)
+		yes = watch_wants(t->watch, slice(s->id, s->id_length));
+	return yes;
+}
+
+void
+tool_fail(struct tool *t, const char *what)
+{
+	if (!t->watch->failed)
+		tool_warn(t, "%s", what);
+	t->watch->failed = true;
+}
+
+void
+tool_warn(struct tool *t, const char *format, ...)
+{
+	SCOPED struct buf text = {0};
+	va_list ap;
+	int r;
+
+	va_start(ap, format);
+	r = buf_vprintf(&text, format, ap);
+	va_end(ap);
+	if (r == 0 && buf_string(&text))
+		watch_say(t->watch, "%s", text.p);
+}
 
 enum level
 tool_level(const struct options *o, const struct usage_session *s)
@@ -41,46 +70,14 @@ int
 put_clock(struct buf *to, const struct tool *t, uint64_t us)
 {
 	time_t seconds = (time_t)(t->started + (double)us / 1e6);
+	char text[40];
 	struct tm tm;
 
 	if (!t->timed)
 		return buf_printf(to, "-");
-	if (t->started > 0 && localtime_r(&seconds, &tm))
-		return buf_printf(to, "%04d-%02d-%02d %02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-			tm.tm_sec);
+	if (t->started > 0 && localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		return buf_add_string(to, text);
 	return buf_printf(to, "%llu.%03llus", (unsigned long long)(us / 1000000), (unsigned long long)(us / 1000 % 1000));
-}
-
-size_t
-terminal_width(void)
-{
-	struct winsize w;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &w) < 0)
-		return 0;
-	return w.ws_col > 0 ? w.ws_col : 80;
-}
-
-int32_t
-day_of(double when)
-{
-	time_t seconds = (time_t)floor(when);
-	struct tm tm;
-
-	if (!localtime_r(&seconds, &tm))
-		return 0;
-	return (int32_t)floor((when + (double)tm.tm_gmtoff) / 86400);
-}
-
-int
-put_day(struct buf *to, int32_t day)
-{
-	time_t seconds = (time_t)day * 86400;
-	struct tm tm;
-
-	if (!gmtime_r(&seconds, &tm))
-		return 0;
-	return buf_printf(to, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
 }
 
 /* Is it a child of the session, or one of its children's? */
@@ -101,7 +98,7 @@ put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 		return buf_add(to, "-", 1);
 	if (n > SHORT_ID && usage_count(t->usage) <= MANY_SESSIONS) {
 		n = SHORT_ID;
-		for (const struct usage_session *other = usage_sessions(t->usage); other; other = usage_next(other)) {
+		for (const struct usage_session *other = usage_sessions(t->usage); other; other = other->hh.next) {
 			/* A child's id may begin with its parent's: that is no other session. */
 			if (other == s || is_below(other, s))
 				continue;

@@ -2,6 +2,7 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include "lib/base/calendar.h"
 #include "lib/base/cli.h"
 #include "lib/base/money.h"
 #include "lib/base/text.h"
@@ -17,6 +18,13 @@ enum { LEVELS = 3 };
 enum by { BY_SESSION, BY_MODEL, BY_DAY, BY_WEEK, BY_MONTH, BY_PROJECT, BY_AGENT };
 extern const char *const by_names[]; /* summary.c; NULL at the end */
 
+/* The period of a row; CALENDAR_ALWAYS where rows are of no period. */
+static inline enum calendar_period
+by_period(enum by by)
+{
+	return by >= BY_DAY && by <= BY_MONTH ? (enum calendar_period)(by - BY_DAY + CALENDAR_DAY) : CALENDAR_ALWAYS;
+}
+
 /* --size [MODEL=]N */
 struct size {
 	char *model; /* NULL: all models */
@@ -28,6 +36,7 @@ struct options {
 	enum format format;
 	bool summary, merge, all, pass, fill, verbose, wide;
 	enum by by;
+	enum { SORT_DATE, SORT_COST, SORT_TOKENS, SORT_TITLE } sort;
 	double since, before;    /* seconds since 1970; 0: no limit */
 	const char *prices;
 	bool cache_hour;
@@ -49,12 +58,23 @@ struct options {
 	struct frame_options frame;
 };
 
+/* -f prom: what is counted for the metrics. */
+struct prom {
+	bool wanted;
+	uint64_t *stops;   /* turns by the number of their stop reason */
+	size_t nstops;
+	struct usage_sums *models; /* by the number of their name */
+	size_t nmodels;
+	uint64_t written;  /* loop_clock of the last time */
+	bool fresh;
+};
+
 struct tool {
 	const struct options *options;
 	struct watch *watch;
 	struct usage *usage;
 	struct prices *prices;
-	struct prom *prom;
+	struct prom prom;
 	struct meter *meter;
 	struct usage_words words;
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
@@ -63,6 +83,7 @@ struct tool {
 	bool headed;         /* the names of the columns have been written */
 	struct buf added;    /* fill.c: a usage_update that is to go right after a response */
 	size_t merged;       /* --merge: sessions since the last total */
+	bool entries;        /* --merge: a ledger was read */
 	struct buf damage;   /* --merge: what is wrong with a line */
 	int status;          /* EXIT_NEGATIVE if a limit was reached */
 	/* alerts.c */
@@ -80,7 +101,7 @@ int tool_run(const struct options *);
 /* What passes all that happens to the outputs; NULL when out of memory. */
 struct usage *events_open(struct tool *);
 
-/* tool.c */
+/* text.c */
 /* Reports a failure of the tool itself, which the exit status says. */
 void tool_fail(struct tool *, const char *what);
 /* Prints one line on stderr, without waiting for its reader. */
@@ -88,7 +109,7 @@ void tool_warn(struct tool *, const char *format, ...) __attribute__((format(pri
 /* Is it the session of --session, or a child of it? */
 bool tool_wants(struct tool *, const struct usage_session *);
 
-/* text.c: levels, and figures as text. */
+/* Levels, and figures as text. */
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
 /* What is left of the context window; 0 where that is not known. */
@@ -98,11 +119,6 @@ int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
 int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
 /* The shortest beginning of a session's id that no other session has. */
 int put_session(struct buf *, const struct tool *, const struct usage_session *);
-/* The width, in columns, of the terminal that is standard output or else standard error; 0 if neither is one. */
-size_t terminal_width(void);
-/* Days since 1970, of the local time zone; and the day as text. */
-int32_t day_of(double when);
-int put_day(struct buf *, int32_t day);
 /* The escape sequences that begin and end a colour; "" unless wanted. */
 const char *level_color(enum level, bool wanted);
 const char *color_off(bool wanted);
@@ -130,13 +146,9 @@ int prices_estimate(struct prices *, struct slice model, const struct usage_sums
 uint64_t prices_size(struct prices *, struct slice model);
 
 /* prom.c */
-struct prom *prom_open(const struct options *);
-/* Opens the file of --output. 0, or the exit status; what is wrong has been reported. */
-int prom_open_file(struct prom *, char *const *inputs);
-void prom_close(struct prom *);
 void prom_event(struct prom *, const struct usage_event *);
 /* Writes the metrics if they have changed: at most once a second or, with now, at once. */
-void prom_write(struct prom *, struct tool *, bool now);
+void prom_write(struct tool *, bool now);
 
 /* fill.c */
 /* Reads a message that has usage, and may edit it; arg is the tool. As the take of usage_see. */

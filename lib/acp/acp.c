@@ -286,7 +286,8 @@ part_of_kind(struct slice kind)
 		enum acp_part part;
 	} kinds[] = {
 		{"usage_update", ACP_PART_USAGE}, {"context_update", ACP_PART_USAGE}, {"current_mode_update", ACP_PART_MODE},
-		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO},
+		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO}, {"state_update", ACP_PART_STATE},
+		{"tool_call", ACP_PART_CALL}, {"tool_call_update", ACP_PART_CALL}, {"subagent_update", ACP_PART_CHILD},
 	};
 
 	/* Nearly all are chunks; no escape ends in this letter. */
@@ -354,25 +355,21 @@ acp_is_option_kind(const char *kind)
 }
 
 struct slice
-acp_option_of_kind(struct slice params, const char *kind)
+acp_find_option(struct slice params, const char *member, const char *value)
 {
 	struct json_iter it = {.in = json_get(params, acp_options)};
-	struct slice key, one, id;
+	struct slice key, option;
 
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one)) {
-		id = json_get_string(one, acp_option_id);
-		if (id.p && json_string_is(json_get(one, acp_option_kind), kind))
-			return id;
-	}
+	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &option))
+		if (json_get_string(option, acp_option_id).p && json_string_is(json_get(option, member), value))
+			return option;
 	return slice(NULL, 0);
 }
 
 int
 acp_put_selected(struct buf *b, struct slice option_id)
 {
-	if (buf_add_string(b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":") < 0 || buf_add_slice(b, option_id) < 0)
-		return -1;
-	return buf_add_string(b, "}}");
+	return buf_printf(b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":%.*s}}", (int)option_id.n, option_id.p);
 }
 
 int

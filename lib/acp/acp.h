@@ -141,14 +141,17 @@ enum acp_side acp_sender(struct slice name);
 bool acp_is_notification(const char *name);
 /* Does this request open a session (new, load, resume, fork), in a folder that it names? */
 bool acp_opens_session(enum acp_method);
-/* What lasts in a session, of which the last update counts: its usage, its mode, its configuration, its title. */
-enum acp_part { ACP_PART_USAGE, ACP_PART_MODE, ACP_PART_CONFIG, ACP_PART_INFO, ACP_PARTS };
-/* Which of them a session/update with these params replaces; ACP_PARTS: none. */
+/*
+ * What lasts in a session, of which the last update counts: its usage, its mode, its configuration, its title, its state (version 2);
+ * and, beyond ACP_PARTS, what there may be several of: tool calls and sub-agents.
+ */
+enum acp_part { ACP_PART_USAGE, ACP_PART_MODE, ACP_PART_CONFIG, ACP_PART_INFO, ACP_PART_STATE, ACP_PARTS, ACP_PART_CALL, ACP_PART_CHILD };
+/* Which of them a session/update with these params is about; ACP_PARTS: none. */
 enum acp_part acp_part_of_update(struct slice params);
 /* Is this a kind that an option of a permission request may have? Plain text. */
 bool acp_is_option_kind(const char *kind);
-/* The id of the first option of this kind that a permission request (its params) offers: a JSON string, or p NULL. */
-struct slice acp_option_of_kind(struct slice params, const char *kind);
+/* The first option with an id that has this member (acp_option_id, acp_option_kind) in a permission request's params, or p NULL. */
+struct slice acp_find_option(struct slice params, const char *member, const char *value);
 /* Appends the result of a permission request that selects an option (its id as a JSON string). 0 or -1. */
 int acp_put_selected(struct buf *, struct slice option_id);
 /* Appends a block of content with this text (plain). 0 or -1. */

@@ -171,13 +171,25 @@ msg_id_key(struct slice id, struct buf *to)
 	}
 }
 
+/* Is there no other way to spell this id? */
+static bool
+is_plain(struct slice id)
+{
+	if (json_type(id) == JSON_STRING)
+		return !memchr(id.p, '\\', id.n);
+	for (size_t i = 0; i < id.n; i++)
+		if (!byte_is_digit(id.p[i]))
+			return false;
+	return true;
+}
+
 bool
 msg_same_id(struct slice a, struct slice b)
 {
 	SCOPED struct buf x = {0}, y = {0};
 	bool same = a.p && slice_eq(a, b);
 
-	if (!same && a.p && json_type(a) == json_type(b))
+	if (!same && a.p && json_type(a) == json_type(b) && !(is_plain(a) && is_plain(b)))
 		same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
 	return same;
 }

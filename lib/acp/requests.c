@@ -59,17 +59,6 @@ make_key(struct requests *rs, enum acp_side from, struct slice id)
 	return msg_id_key(id, &rs->key);
 }
 
-static struct slice
-keep(char **to, struct slice s)
-{
-	struct slice copy = slice(s.p ? *to : NULL, s.n);
-
-	if (s.n)
-		memcpy(*to, s.p, s.n);
-	*to += s.n;
-	return copy;
-}
-
 static struct entry *
 entry_new(struct slice key, const struct msg *m)
 {
@@ -81,13 +70,13 @@ entry_new(struct slice key, const struct msg *m)
 	if (!e)
 		return NULL;
 	to = e->bytes;
-	keep(&to, key);
+	slice_keep(&to, key);
 	e->keylen = (unsigned)key.n;
 	e->request.what = m->what;
-	e->request.id = keep(&to, m->id);
-	e->request.method = keep(&to, m->method);
-	e->request.session = keep(&to, session);
-	e->request.cwd = keep(&to, cwd);
+	e->request.id = slice_keep(&to, m->id);
+	e->request.method = slice_keep(&to, m->method);
+	e->request.session = slice_keep(&to, session);
+	e->request.cwd = slice_keep(&to, cwd);
 	return e;
 }
 
@@ -178,7 +167,7 @@ withdraw(struct requests *rs, struct entry *e)
 }
 
 void
-requests_take(struct requests *rs, struct request *r)
+requests_remove(struct requests *rs, struct request *r)
 {
 	struct entry *e = (struct entry *)r;
 

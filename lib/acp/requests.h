@@ -37,7 +37,7 @@ struct request *requests_open(struct requests *, enum acp_side from, uint64_t t,
  */
 struct request *requests_find(struct requests *, enum acp_side from, struct slice id);
 /* Takes it out of the table; it stays valid until requests_done. */
-void requests_take(struct requests *, struct request *);
+void requests_remove(struct requests *, struct request *);
 void requests_done(struct request *);
 size_t requests_count(const struct requests *);
 /* Those that are open, oldest first: start with NULL. */

@@ -12,13 +12,15 @@
 #include "lib/attach/rendezvous.h"
 #include "lib/run/proc.h"
 #include "lib/run/socket.h"
-#include "lib/run/system.h"
 
 enum {
 	RESPONSE_TIME = 5 * 1000 * 1000, /* us: how long to wait for a response of acp-share */
 	RESPONSE_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
 };
 
+const char *const attach_words[] = {"watch", "join", "answer"};
+
+static const char silent[] = "acp-share does not respond";
 static const char nothing[] = "nothing is shared (acp-share, acp-conduct --control)";
 
 /* --- one line each way --- */
@@ -46,48 +48,34 @@ would_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-/* The response's line, its newline off, and the descriptor that came with it, or -1. NULL, or what is wrong. */
+/* What has come of the response's line, and the descriptor with it, or -1; *whole: all, the newline off. NULL, or what is wrong. */
 static const char *
-receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
+receive_some(int fd, struct buf *line, int *passed, bool *whole)
 {
 	const char *newline = NULL;
-	ssize_t n;
+	ssize_t n = 1;
 
-	while (!newline) {
+	while (!newline && n > 0 && line->n <= RESPONSE_MOST) {
 		n = socket_receive(fd, line, passed);
-		if (n > 0)
-			newline = memchr(line->p, '\n', line->n);
-		else if (n == 0 || errno == ECONNRESET)
-			return line->n ? "not acp-share: its response has no end" :
-				"it closed the connection without a response: only the user who shares a stream can join it";
-		else if (!would_wait())
-			return strerror(errno);
-		else if (!wait_for(fd, deadline))
-			return "acp-share does not respond";
-		if (!newline && line->n > RESPONSE_MOST)
-			return "not acp-share: its response has no end";
+		newline = n > 0 ? memchr(line->p, '\n', line->n) : NULL;
 	}
-	line->n = (size_t)(newline - line->p);
-	return NULL;
+	*whole = newline != NULL;
+	if (newline)
+		line->n = (size_t)(newline - line->p);
+	else if (n > 0 || (line->n && (n == 0 || errno == ECONNRESET)))
+		return "not acp-share: its response has no end";
+	else if (n == 0 || errno == ECONNRESET)
+		return "it closed the connection without a response: only the user who shares a stream can join it";
+	return newline || would_wait() ? NULL : strerror(errno);
 }
 
 static const char *
-ask(int fd, struct slice question, struct buf *response, int *passed, uint64_t deadline)
+send_question(int fd, struct slice question)
 {
-	const char *wrong;
-	ssize_t n;
-
-	*passed = -1;
 	/* It is the first that is sent, and short: there is room for it. */
-	n = socket_send(fd, question, -1);
-	if (n != (ssize_t)question.n)
-		return n < 0 ? strerror(errno) : "acp-share does not respond";
-	wrong = receive_line(fd, response, passed, deadline);
-	if (wrong && *passed >= 0) {
-		close(*passed);
-		*passed = -1;
-	}
-	return wrong;
+	ssize_t n = socket_send(fd, question, -1);
+
+	return n == (ssize_t)question.n ? NULL : n < 0 ? strerror(errno) : silent;
 }
 
 /* --- which chain --- */
@@ -104,9 +92,16 @@ refuse(char **why, const char *subject, const char *wrong)
 const char *
 attach_list(int fd, uint64_t timeout, struct buf *response)
 {
-	int passed;
-	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), response, &passed, loop_clock() + timeout);
+	const char *wrong = send_question(fd, slice_of("{\"want\":\"list\"}\n"));
+	uint64_t deadline = loop_clock() + timeout;
+	bool whole = false;
+	int passed = -1;
 
+	while (!wrong && !whole) {
+		wrong = receive_some(fd, response, &passed, &whole);
+		if (!wrong && !whole && !wait_for(fd, deadline))
+			wrong = silent;
+	}
 	proc_close(passed);
 	return wrong;
 }
@@ -162,47 +157,26 @@ only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
 	return r == 0 && n == 1 ? which : NULL;
 }
 
-static int
-connect_to(const char *path, char **name, char **why)
+/* The only one in the directory where chains are found; the caller's to free. NULL, and *why. */
+static char *
+find_only(const char *hop, uint64_t deadline, char **why)
 {
-	int fd = socket_try(path);
-
-	if (fd >= 0 && !system_same_user(fd)) {
-		close(fd);
-		return refuse(why, path, "a process of another user listens there");
-	}
-	if (fd >= 0) {
-		*name = strdup(path);
-		return fd;
-	}
-	if (errno == ECONNREFUSED)
-		return refuse(why, path, "nothing is shared there any more");
-	return refuse(why, path, would_wait() ? "acp-share does not respond" : strerror(errno));
-}
-
-/* The same for the only one in the directory where chains are found. */
-static int
-connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
-{
-	char *directory = rendezvous_directory(), **paths = NULL;
-	const char *wrong, *which = NULL;
-	int fd = -1;
+	char *directory = rendezvous_directory(), **paths = NULL, *path;
+	const char *wrong, *which;
 
 	if (!directory)
-		return -1;
+		return NULL;
 	if (rendezvous_check(directory, false, &wrong) == 0)
 		paths = directory_paths(directory);
 	else if (errno == ENOENT)
 		refuse(why, NULL, nothing);
 	else
 		refuse(why, directory, wrong);
-	if (paths)
-		which = only_one(paths, hop, deadline, why);
-	if (which)
-		fd = connect_to(which, name, why);
+	which = paths ? only_one(paths, hop, deadline, why) : NULL;
+	path = which ? strdup(which) : NULL;
 	directory_free(paths);
 	free(directory);
-	return fd;
+	return path;
 }
 
 /* --- watching and joining --- */
@@ -211,7 +185,7 @@ static int
 put_question(enum attach_want want, const char *hop, struct buf *to)
 {
 	bool number = hop && json_scan(slice_of(hop), 1, NULL, 0, NULL, NULL) == JSON_NUMBER;
-	int r = buf_printf(to, "{\"want\":\"%s\"", want == ATTACH_JOIN ? "join" : "watch");
+	int r = buf_printf(to, "{\"want\":\"%s\"", attach_words[want]);
 
 	if (r == 0 && hop)
 		r = -(buf_add_string(to, ",\"hop\":") || (number ? buf_add_string(to, hop) : json_quote(slice_of(hop), to)));
@@ -242,25 +216,69 @@ read_response(struct attached *a, const char *name, struct slice response, int *
 }
 
 int
-attach_open(struct attached *a, const char *where, enum attach_want want, const char *hop, char **why)
+attach_begin(struct attaching *a, const char *path, enum attach_want want, const char *hop, char **why)
 {
-	uint64_t deadline = loop_clock() + RESPONSE_TIME;
-	SCOPED struct buf question = {0}, response = {0};
-	char *name = NULL;
-	const char *wrong;
-	int fd, passed = -1, r = -1;
+	SCOPED struct buf question = {0};
+	const char *wrong = NULL;
 
 	*why = NULL;
-	if (strcmp(where, "auto") == 0)
-		fd = connect_auto(hop && strcmp(hop, "0") != 0 ? hop : NULL, deadline, &name, why);
-	else
-		fd = connect_to(where, &name, why);
-	if (fd >= 0 && name && put_question(want, hop, &question) == 0) {
-		wrong = ask(fd, buf_slice(&question), &response, &passed, deadline);
-		r = wrong ? refuse(why, name, wrong) : read_response(a, name, buf_slice(&response), &passed, why);
+	*a = (struct attaching){.fd = -1, .passed = -1, .name = strdup(path)};
+	if (a->name && put_question(want, hop, &question) == 0) {
+		a->fd = rendezvous_connect(path);
+		if (a->fd >= 0)
+			wrong = send_question(a->fd, buf_slice(&question));
+		else
+			wrong = errno == EPERM ? "a process of another user listens there"
+				: errno == ECONNREFUSED ? "nothing is shared there any more" : would_wait() ? silent : strerror(errno);
 	}
-	proc_close(passed);
-	proc_close(fd);
-	free(name);
-	return r;
+	if (a->fd >= 0 && !wrong)
+		return 0;
+	if (wrong)
+		refuse(why, path, wrong);
+	attach_give_up(a);
+	return -1;
+}
+
+int
+attach_go_on(struct attaching *a, struct attached *to, char **why)
+{
+	bool whole;
+	const char *wrong = receive_some(a->fd, &a->response, &a->passed, &whole);
+
+	*why = NULL;
+	if (wrong)
+		return refuse(why, a->name, wrong);
+	return whole ? read_response(to, a->name, buf_slice(&a->response), &a->passed, why) : 1;
+}
+
+void
+attach_give_up(struct attaching *a)
+{
+	a->passed = proc_close(a->passed);
+	a->fd = proc_close(a->fd);
+	free(a->name);
+	a->name = NULL;
+	buf_free(&a->response);
+}
+
+int
+attach_open(struct attached *to, const char *where, enum attach_want want, const char *hop, char **why)
+{
+	uint64_t deadline = loop_clock() + RESPONSE_TIME;
+	struct attaching a;
+	char *path;
+	int r;
+
+	*why = NULL;
+	path = strcmp(where, "auto") ? strdup(where) : find_only(hop && strcmp(hop, "0") ? hop : NULL, deadline, why);
+	r = path ? attach_begin(&a, path, want, hop, why) : -1;
+	free(path);
+	if (r < 0)
+		return -1;
+	while ((r = attach_go_on(&a, to, why)) == 1 && wait_for(a.fd, deadline))
+		;
+	if (r == 1)
+		refuse(why, a.name, silent);
+	attach_give_up(&a);
+	return r == 0 ? 0 : -1;
 }

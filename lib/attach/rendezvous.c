@@ -69,8 +69,8 @@ lock(void)
 	return fd;
 }
 
-/* While it is locked: a socket that nobody listens at yet is locked until somebody does. */
-static void
+/* While it is locked: a socket that nobody listens at yet is locked until somebody does. A connection to who listens, or -1. */
+static int
 remove_stale(const char *path)
 {
 	bool is_link = has_type(path, S_IFLNK); /* before connecting: what appears only after that is not stale */
@@ -79,27 +79,39 @@ remove_stale(const char *path)
 	/* Other files are not ours. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
 		unlink(path);
-	proc_close(fd);
+	return fd;
+}
+
+/* What is stale elsewhere may be another program's. */
+static bool
+is_in_directory(const char *path)
+{
+	char *directory = rendezvous_directory();
+	size_t n = directory ? strlen(directory) : 0;
+	bool in = n && strncmp(path, directory, n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/');
+
+	free(directory);
+	return in;
 }
 
 int
 rendezvous_connect(const char *path)
 {
-	int fd = socket_try(path), locked;
+	int fd = socket_try(path), locked, error = errno;
 
+	if (fd < 0 && (error == ECONNREFUSED || error == ENOENT) && is_in_directory(path)) {
+		locked = lock();
+		fd = remove_stale(path);
+		proc_close(locked);
+	}
+	errno = error;
 	/* A link may lead to where another user listens by now. */
 	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
 		errno = EPERM;
 		return -1;
 	}
-	if (fd >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
-		return fd;
-	locked = lock();
-	remove_stale(path);
-	proc_close(locked);
-	errno = ECONNREFUSED;
-	return -1;
+	return fd;
 }
 
 /* --- listening --- */
@@ -110,7 +122,7 @@ rendezvous_listen(const char *path)
 	int locked = lock(), fd = socket_listen(path), error;
 
 	if (fd < 0 && errno == EADDRINUSE && has_type(path, S_IFSOCK)) {
-		remove_stale(path);
+		proc_close(remove_stale(path));
 		fd = socket_listen(path);
 	}
 	error = errno == EADDRINUSE && !has_type(path, S_IFSOCK) ? EEXIST : errno;

@@ -17,8 +17,9 @@ char *rendezvous_directory(void);
  */
 int rendezvous_check(const char *directory, bool make, const char **why);
 /*
- * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED if
- * no process listens there, and it has been removed; EAGAIN if one does, but accepts nobody; EPERM if it is another user's.
+ * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED or ENOENT if
+ * no process listens there (in the directory, what was there has been removed); EAGAIN if one does, but accepts nobody; EPERM if it
+ * is another user's.
  */
 int rendezvous_connect(const char *path);
 

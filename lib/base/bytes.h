@@ -45,6 +45,18 @@ slice_between(const char *from, const char *to)
 	return (struct slice){from, (size_t)(to - from)};
 }
 
+/* Copies it to *to, which goes on after it. Returns the copy. */
+static inline struct slice
+slice_keep(char **to, struct slice s)
+{
+	struct slice copy = {s.p ? *to : NULL, s.n};
+
+	if (s.n)
+		memcpy(*to, s.p, s.n);
+	*to += s.n;
+	return copy;
+}
+
 static inline bool
 slice_eq(struct slice a, struct slice b)
 {
@@ -65,6 +77,17 @@ slice_compare(struct slice a, struct slice b)
 	int order = n ? memcmp(a.p, b.p, n) : 0;
 
 	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+/* A hash (FNV-1a) of bytes after others; 0: they are the first. */
+static inline uint64_t
+slice_hash(uint64_t before, struct slice s)
+{
+	uint64_t h = before ? before : 14695981039346656037u;
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
+	return h;
 }
 
 static inline bool

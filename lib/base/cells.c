@@ -9,6 +9,7 @@ static const char *const sgr[] = {
 	[STYLE_BOLD] = "1",
 	[STYLE_THOUGHT] = "2;3",
 	[STYLE_RED] = "31",
+	[STYLE_HIT] = "1;31",
 	[STYLE_GREEN] = "32",
 	[STYLE_YELLOW] = "33",
 	[STYLE_ORANGE] = "38;5;208",

@@ -14,6 +14,7 @@ enum style {
 	STYLE_BOLD,
 	STYLE_THOUGHT,
 	STYLE_RED,
+	STYLE_HIT, /* what was looked for */
 	STYLE_GREEN,
 	STYLE_YELLOW,
 	STYLE_ORANGE,

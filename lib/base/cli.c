@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/base/text.h"
@@ -172,6 +173,47 @@ cli_is_program(const char *word)
 		*begin = '\0';
 	close(fd);
 	return memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
+}
+
+/* Is a, with at most `left` letters added, left out, changed or swapped, b? */
+static bool
+is_near(struct slice a, struct slice b, int left)
+{
+	struct slice a1, b1;
+
+	while (a.n && b.n && *a.p == *b.p) {
+		a = slice(a.p + 1, a.n - 1);
+		b = slice(b.p + 1, b.n - 1);
+	}
+	if (a.n == 0 || b.n == 0)
+		return a.n + b.n <= (size_t)left;
+	a1 = slice(a.p + 1, a.n - 1);
+	b1 = slice(b.p + 1, b.n - 1);
+	return left && (is_near(a1, b, left - 1) || is_near(a, b1, left - 1) || is_near(a1, b1, left - 1) ||
+		(a1.n && b1.n && *a.p == *b1.p && *a1.p == *b.p && is_near(slice(a.p + 2, a.n - 2), slice(b.p + 2, b.n - 2), left - 1)));
+}
+
+void
+cli_compare(struct cli_meant *m, const char *dashes, struct slice word)
+{
+	for (int n = 1; n < m->letters && m->typed.n > 2 * (size_t)n; n++) {
+		if (is_near(m->typed, word, n)) {
+			snprintf(m->text, sizeof(m->text), " (did you mean %s%.*s?)", dashes, (int)word.n, word.p);
+			m->letters = n;
+		}
+	}
+}
+
+size_t
+cli_columns(int fd)
+{
+	const char *text = getenv("COLUMNS");
+	unsigned long columns = text ? strtoul(text, NULL, 10) : 0;
+	struct winsize size;
+
+	if (columns == 0 && ioctl(fd, TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col > 0 ? size.ws_col : 80;
+	return columns;
 }
 
 bool

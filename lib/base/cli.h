@@ -22,7 +22,20 @@ int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
 /* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
 extern const char cli_want_bytes[], cli_want_duration[], cli_want_rate[];
 
+/*
+ * What a user may have meant: of several words the first that is the nearest to what was typed. Set typed; letters: less than this
+ * many are wrong. text becomes " (did you mean --summary?)", or stays "".
+ */
+struct cli_meant {
+	struct slice typed;
+	int letters;
+	char text[64];
+};
+void cli_compare(struct cli_meant *, const char *dashes, struct slice word);
+
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+/* The width for a table there: COLUMNS, or that of a terminal (80 where it does not say); 0: neither. */
+size_t cli_columns(int fd);
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
 bool cli_wants_color(enum cli_color, int fd);
 

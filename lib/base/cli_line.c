@@ -13,7 +13,7 @@ enum { LONG = 256 };
 /* --- errors --- */
 
 void
-cli_wrong(const struct cli_taken *t, const char *why)
+cli_wrong(const struct cli_argument *t, const char *why)
 {
 	if (!why)
 		cli_no_memory(t->tool->name);
@@ -39,13 +39,13 @@ cli_grow(const char *name, void *array, size_t n, size_t size)
 /* --- what every tool has --- */
 
 static void
-print_help(const struct cli_taken *t)
+print_help(const struct cli_argument *t)
 {
 	cli_print(t->tool->name, t->tool->help);
 }
 
 static void
-print_version(const struct cli_taken *t)
+print_version(const struct cli_argument *t)
 {
 	char text[64];
 
@@ -55,46 +55,13 @@ print_version(const struct cli_taken *t)
 
 static const struct cli_option of_all[] = {{"help", 'h', CLI_CALL(print_help)}, {"version", 'V', CLI_CALL(print_version)}, {0}};
 
-/* --- what was meant --- */
-
-/* Is a, with at most `left` letters added, left out, changed or swapped, b? */
-static bool
-is_near(struct slice a, const char *b, int left)
-{
-	for (; a.n && *a.p == *b; b++)
-		a = slice(a.p + 1, a.n - 1);
-	if (a.n == 0 && !*b)
-		return true;
-	return left && ((a.n && is_near(slice(a.p + 1, a.n - 1), b, left - 1)) || (*b && is_near(a, b + 1, left - 1)) ||
-		(a.n && *b && is_near(slice(a.p + 1, a.n - 1), b + 1, left - 1)) ||
-		(a.n > 1 && *b && a.p[0] == b[1] && a.p[1] == b[0] && is_near(slice(a.p + 2, a.n - 2), b + 2, left - 1)));
-}
-
-/* " (did you mean --summary?)": the first of several words that is the nearest to what was typed, or "". */
-struct meant {
-	struct slice typed;
-	int letters; /* less than this many are wrong */
-	char text[64];
-};
-
-static void
-compare(struct meant *m, const char *dashes, const char *word)
-{
-	for (int n = 1; n < m->letters && m->typed.n > 2 * (size_t)n; n++) {
-		if (is_near(m->typed, word, n)) {
-			snprintf(m->text, sizeof(m->text), " (did you mean %s%s?)", dashes, word);
-			m->letters = n;
-		}
-	}
-}
-
 /* --- values --- */
 
 static void
-take_word(const struct cli_taken *t, int *number)
+parse_word(const struct cli_argument *t, int *number)
 {
 	const char *const *words = t->option->words;
-	struct meant meant = {.typed = slice_of(t->argument), .letters = 3};
+	struct cli_meant meant = {.typed = slice_of(t->argument), .letters = 3};
 	char expected[256];
 	int n;
 
@@ -108,14 +75,14 @@ take_word(const struct cli_taken *t, int *number)
 	for (int i = 1; words[i] && n < (int)sizeof(expected); i++)
 		n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
 	for (int i = 0; words[i]; i++)
-		compare(&meant, "", words[i]);
+		cli_compare(&meant, "", slice_of(words[i]));
 	if (n < (int)sizeof(expected))
 		snprintf(expected + n, sizeof(expected) - (size_t)n, "%s", meant.text);
 	cli_wrong(t, expected);
 }
 
 static void
-take_count(const struct cli_taken *t, uint64_t *count)
+parse_count(const struct cli_argument *t, uint64_t *count)
 {
 	const struct cli_option *o = t->option;
 	char expected[128] = "expected a whole number";
@@ -130,7 +97,7 @@ take_count(const struct cli_taken *t, uint64_t *count)
 }
 
 void
-cli_add(const struct cli_taken *t, const char ***list)
+cli_add(const struct cli_argument *t, const char ***list)
 {
 	size_t n = 0;
 
@@ -142,7 +109,7 @@ cli_add(const struct cli_taken *t, const char ***list)
 }
 
 static void
-take(const struct cli_taken *t)
+parse(const struct cli_argument *t)
 {
 	const struct cli_option *o = t->option;
 	void *at = t->at;
@@ -171,7 +138,7 @@ take(const struct cli_taken *t)
 			cli_wrong(t, o->expected);
 		break;
 	case CLI_KIND_COUNT:
-		take_count(t, at);
+		parse_count(t, at);
 		break;
 	case CLI_KIND_DURATION:
 		if (cli_duration(t->argument, at) < 0 || *(uint64_t *)at < o->least)
@@ -179,15 +146,15 @@ take(const struct cli_taken *t)
 		break;
 	case CLI_KIND_OPTIONAL:
 		if (t->argument)
-			take_word(t, at);
+			parse_word(t, at);
 		else
 			*(int *)at = o->value - 1;
 		break;
 	case CLI_KIND_WORD:
-		take_word(t, at);
+		parse_word(t, at);
 		break;
 	default:
-		o->take(t);
+		o->parse(t);
 	}
 }
 
@@ -263,7 +230,7 @@ refuse(struct cli_line *line, const char *word)
 	const char *name = line->tool->name;
 	const struct cli_known *k = find(line, optopt);
 	int n = (int)strcspn(word, "="), same = 0, tool = (int)strcspn(name, ":");
-	struct meant meant = {.letters = 3};
+	struct cli_meant meant = {.letters = 3};
 
 	if (k)
 		cli_die(EXIT_USAGE, name, "--%s %s; try %.*s --help", k->option->name,
@@ -273,7 +240,7 @@ refuse(struct cli_line *line, const char *word)
 	meant.typed = slice(word + 2, (size_t)n - 2);
 	for (k = line->known; k < line->known + line->n; k++) {
 		same += n > 2 && strncmp(k->option->name, word + 2, (size_t)n - 2) == 0;
-		compare(&meant, "--", k->option->name);
+		cli_compare(&meant, "--", slice_of(k->option->name));
 	}
 	cli_die(EXIT_USAGE, name, "%.*s: %s%s; try %.*s --help", n, word, same ? "short for more than one option" : "no such option",
 		same ? "" : meant.text, tool, name);
@@ -312,7 +279,7 @@ cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct 
 			refuse(line, argv[optind - 1]);
 		k = find(line, option);
 		k->given = true;
-		take(&(struct cli_taken){tool, k->option, optarg, (char *)k->into + k->option->at});
+		parse(&(struct cli_argument){tool, k->option, optarg, (char *)k->into + k->option->at});
 		before = optind;
 	}
 	/* Only a -- that ends the options is stepped over without being one. */

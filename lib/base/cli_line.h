@@ -6,7 +6,7 @@
  *		{"format", 'f', CLI_WORD(struct options, format, "text", "json")},
  *		{"timeout", 0, CLI_DURATION(struct options, timeout), .least = 1},
  *		{"merge", 0, CLI_FLAG(struct options, merge)},
- *		{"at", 0, CLI_TAKE(take_at)},
+ *		{"at", 0, CLI_PARSE(parse_at)},
  *		{CLI_ROWS(struct options, frame, frame_options)},
  *		{0},
  *	};
@@ -20,7 +20,7 @@
 
 /* --- the table --- */
 
-struct cli_taken;
+struct cli_argument;
 
 enum cli_kind {
 	CLI_KIND_END,      /* of the table */
@@ -35,7 +35,7 @@ enum cli_kind {
 	CLI_KIND_COUNT,
 	CLI_KIND_DURATION,
 	CLI_KIND_WORD,
-	CLI_KIND_TAKE,
+	CLI_KIND_PARSE,
 	CLI_KIND_ROWS,     /* no option, but more rows */
 	CLI_KIND_ROWS_BEHIND,
 };
@@ -49,7 +49,7 @@ struct cli_option {
 	int value;                /* the first word's number */
 	uint64_t least, most;     /* of a number; most 0: none */
 	const char *expected;     /* the error for a number, and for bytes beyond most; a text that has it must not be empty */
-	void (*take)(const struct cli_taken *);
+	void (*parse)(const struct cli_argument *);
 	const struct cli_option *rows;
 };
 
@@ -79,9 +79,9 @@ struct cli_option {
 #define CLI_OPTIONAL_WORD(s, member, ...) \
 	.kind = CLI_KIND_OPTIONAL, .at = CLI_INT_AT(s, member), .words = (const char *const[]){__VA_ARGS__, NULL}, .value = 2
 /* A function takes it: with an argument, for the struct or a member of a type; without an argument. */
-#define CLI_TAKE(function) .kind = CLI_KIND_TAKE, .take = function
-#define CLI_TAKE_AT(function, type, s, member) CLI_TAKE(function), .at = CLI_AT(type, s, member)
-#define CLI_CALL(function) .kind = CLI_KIND_CALL, .take = function
+#define CLI_PARSE(function) .kind = CLI_KIND_PARSE, .parse = function
+#define CLI_PARSE_AT(function, type, s, member) CLI_PARSE(function), .at = CLI_AT(type, s, member)
+#define CLI_CALL(function) .kind = CLI_KIND_CALL, .parse = function
 /* More rows: for the same struct; for one that is a member; for one to which a member points. */
 #define CLI_HERE(table) .kind = CLI_KIND_ROWS, .rows = table
 #define CLI_ROWS(s, member, table) .kind = CLI_KIND_ROWS, .at = offsetof(s, member), .rows = table
@@ -95,7 +95,7 @@ struct cli_tool {
 };
 
 /* An option as a function takes it. */
-struct cli_taken {
+struct cli_argument {
 	const struct cli_tool *tool;
 	const struct cli_option *option;
 	const char *argument; /* or NULL */
@@ -139,11 +139,11 @@ struct cli_rule {
 void cli_check(const struct cli_line *, const struct cli_rule *);
 
 /* "acp-tap: --grace x: WHY", exit status 2. why NULL: out of memory, 125. */
-_Noreturn void cli_wrong(const struct cli_taken *, const char *why);
+_Noreturn void cli_wrong(const struct cli_argument *, const char *why);
 /* "acp-tap: out of memory", 125. */
 _Noreturn void cli_no_memory(const char *name);
 /* Adds the argument to a list as that of CLI_TEXTS. */
-void cli_add(const struct cli_taken *, const char ***list);
+void cli_add(const struct cli_argument *, const char ***list);
 /* Room for one more after n elements of an array. */
 void *cli_grow(const char *name, void *array, size_t n, size_t size);
 

@@ -271,6 +271,23 @@ text_xml(struct buf *to, struct slice s)
 	return r;
 }
 
+int
+text_list(struct buf *list, struct slice name)
+{
+	enum { LONGEST = 64, ALL = 2000 };
+	SCOPED struct buf plain = {0};
+	const char *at;
+
+	if (list->n > ALL)
+		return 0;
+	if (text_plain(&plain, slice_cut(name, LONGEST)) < 0 || !buf_string(&plain))
+		return -1;
+	for (at = list->n ? strstr(list->p, plain.p) : NULL; at; at = strstr(at + 1, plain.p))
+		if ((at == list->p || at[-1] == ' ') && (at[plain.n] == '\0' || at[plain.n] == ','))
+			return 0;
+	return buf_printf(list, "%s%s", list->n ? ", " : "", plain.p) < 0 || !buf_string(list) ? -1 : 0;
+}
+
 size_t
 text_plain_in(char *to, size_t room, struct slice bytes)
 {

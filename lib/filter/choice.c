@@ -1,5 +1,7 @@
 #include "lib/filter/choice.h"
 
+#include "lib/base/text.h"
+
 bool
 choice_is(struct choice *c, struct slice id, char **why)
 {
@@ -7,8 +9,11 @@ choice_is(struct choice *c, struct slice id, char **why)
 
 	*why = NULL;
 	/* A timeline shows the end of an id where another session's begins alike. */
-	if (id.n < n || (memcmp(id.p, c->asked, n) != 0 && memcmp(id.p + id.n - n, c->asked, n) != 0))
+	if (id.n < n || (memcmp(id.p, c->asked, n) != 0 && memcmp(id.p + id.n - n, c->asked, n) != 0)) {
+		if (!c->exact && !c->id.p)
+			text_list(&c->others, id);
 		return false;
+	}
 	if (id.n == n)
 		return c->exact = true;
 	if (c->exact)
@@ -23,8 +28,19 @@ choice_is(struct choice *c, struct slice id, char **why)
 	return false;
 }
 
+bool
+choice_missed(const struct choice *c, struct buf *text)
+{
+	if (!c->asked || c->exact || c->id.p)
+		return false;
+	buf_printf(text, "--session %s: no session has this id; there %s%s", c->asked, c->others.n ? "are: " : "is none",
+		c->others.n ? c->others.p : "");
+	return true;
+}
+
 void
 choice_free(struct choice *c)
 {
 	buf_free(&c->id);
+	buf_free(&c->others);
 }

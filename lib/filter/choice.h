@@ -10,6 +10,7 @@ struct choice {
 	struct buf id; /* of the first session that fits */
 	bool exact;    /* a session with just that id was seen: it is the only one */
 	bool several;  /* others have come that fit */
+	struct buf others; /* as long as none fits: what there is */
 };
 
 /*
@@ -17,6 +18,8 @@ struct choice {
  * or once, where another fits too, what to report (the caller frees it).
  */
 bool choice_is(struct choice *, struct slice id, char **why);
+/* Was one asked for, and none fits? Then the text says so, and what there is. */
+bool choice_missed(const struct choice *, struct buf *text);
 void choice_free(struct choice *);
 
 #endif

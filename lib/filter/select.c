@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/text.h"
 #include "lib/filter/choice.h"
 
 struct glob {
@@ -26,6 +27,8 @@ struct select {
 	struct buf name[2];   /* a method and an update's kind, as plain text */
 	bool failed;          /* a program's failure has been reported */
 	const char *culprit;
+	bool any;             /* a message was selected */
+	struct buf others;    /* until then: the methods and kinds that there are */
 };
 
 void
@@ -61,6 +64,7 @@ select_free(struct select *s)
 	free(s->programs);
 	free(s->globs);
 	choice_free(&s->session);
+	buf_free(&s->others);
 	buf_free(&s->name[0]);
 	buf_free(&s->name[1]);
 	free(s);
@@ -164,7 +168,7 @@ select_kind(struct select *s, const char *kind, char **why)
 /* --- the options --- */
 
 static void
-add_with(const struct cli_taken *t, int (*function)(struct select *, const char *, char **))
+add_with(const struct cli_argument *t, int (*function)(struct select *, const char *, char **))
 {
 	char *why;
 
@@ -173,19 +177,19 @@ add_with(const struct cli_taken *t, int (*function)(struct select *, const char 
 }
 
 static void
-add_glob(const struct cli_taken *t)
+add_glob(const struct cli_argument *t)
 {
 	add_with(t, select_glob);
 }
 
 static void
-add_where(const struct cli_taken *t)
+add_where(const struct cli_argument *t)
 {
 	add_with(t, select_where);
 }
 
 static void
-add_kind(const struct cli_taken *t)
+add_kind(const struct cli_argument *t)
 {
 	add_with(t, select_kind);
 }
@@ -193,10 +197,10 @@ add_kind(const struct cli_taken *t)
 const struct cli_option select_session_options[] = {{"session", 0, CLI_TEXT(struct select, session.asked)}, {0}};
 
 const struct cli_option select_options[] = {
-	{"match", 'm', CLI_TAKE(add_glob)},
-	{"where", 'w', CLI_TAKE(add_where)},
+	{"match", 'm', CLI_PARSE(add_glob)},
+	{"where", 'w', CLI_PARSE(add_where)},
 	{"from", 0, CLI_WORD(struct select, from, "client", "agent"), .value = ACP_CLIENT},
-	{"kind", 0, CLI_TAKE(add_kind)},
+	{"kind", 0, CLI_PARSE(add_kind)},
 	{CLI_HERE(select_session_options)},
 	{0},
 };
@@ -265,12 +269,11 @@ match_programs(struct select *s, const struct message *m, char **why)
 	return true;
 }
 
-bool
-select_match(struct select *s, const struct message *m, char **why)
+static bool
+match(struct select *s, const struct message *m, char **why)
 {
 	struct slice id;
 
-	*why = NULL;
 	if (s->from && m->from != s->from)
 		return false;
 	if (s->kinds && !(s->kinds & 1u << m->msg.kind))
@@ -284,6 +287,43 @@ select_match(struct select *s, const struct message *m, char **why)
 	if (s->nglobs && !match_globs(s, m))
 		return false;
 	return !s->nprograms || match_programs(s, m, why);
+}
+
+bool
+select_match(struct select *s, const struct message *m, char **why)
+{
+	const struct slice names[] = {message_method(m), msg_update_kind(&m->msg)};
+	bool yes;
+
+	*why = NULL;
+	yes = match(s, m, why);
+	s->any |= yes;
+	for (size_t i = 0; !s->any && i < 2; i++)
+		if (names[i].p)
+			text_list(&s->others, json_text(names[i], &s->name[i]));
+	return yes;
+}
+
+bool
+select_missed(const struct select *s, struct buf *text)
+{
+	struct cli_meant meant = {.letters = 3};
+	const char *name;
+	size_t n;
+
+	if (s->any || !select_is_set(s))
+		return false;
+	if (choice_missed(&s->session, text))
+		return true;
+	for (size_t i = 0; i < s->nglobs; i++) {
+		meant.typed = slice_of(s->globs[i].pattern);
+		for (name = s->others.n && !s->globs[i].negated ? s->others.p : ""; *name; name += n + strspn(name + n, ", ")) {
+			n = strcspn(name, ",");
+			cli_compare(&meant, "", slice(name, n));
+		}
+	}
+	buf_printf(text, "no message is selected%s; there are: %s", meant.text, s->others.n ? s->others.p : "messages without methods");
+	return true;
 }
 
 const char *

@@ -42,6 +42,8 @@ bool select_is_set(const struct select *);
  * message the first time (the caller frees it), else NULL; the same where --session fits a second session.
  */
 bool select_match(struct select *, const struct message *, char **why);
+/* Were messages looked at, and was none of them selected? Then the text says so, and what there is. */
+bool select_missed(const struct select *, struct buf *text);
 /* The option that *why of select_match is about: "--where". */
 const char *select_culprit(const struct select *);
 /* The same for what is no message (noise, stderr, events): never by a positive glob, a program or a session. */

@@ -40,17 +40,18 @@ refuse(struct frame *f, char *why)
 static int
 open_attached(struct frame *f)
 {
-	bool sends = f->filter->needs & FILTER_SENDS;
+	unsigned needs = f->filter->needs;
+	enum attach_want want = needs & FILTER_RESPONDS ? ATTACH_ANSWER : needs & FILTER_SENDS ? ATTACH_JOIN : ATTACH_WATCH;
 	struct attached a;
 	char *why, hop[24];
 
-	if (attach_open(&a, f->options->attach, sends ? ATTACH_JOIN : ATTACH_WATCH, f->options->hop, &why) < 0)
+	if (attach_open(&a, f->options->attach, want, f->options->hop, &why) < 0)
 		return refuse(f, why);
 	snprintf(hop, sizeof(hop), "%" PRIu64, a.hop);
 	f->attached = calloc(1, sizeof(*f->attached));
 	if (f->attached)
 		f->attached->records = recording_of_lines(hop);
-	if (near_open(f, a.fd, sends ? a.fd : -1) == 0 && f->attached && f->attached->records) {
+	if (near_open(f, a.fd, needs ? a.fd : -1) == 0 && f->attached && f->attached->records) {
 		/* A record has something around the message. */
 		f->near.end.in.limit += AROUND;
 		return 0;
@@ -67,13 +68,17 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 	bool torn)
 {
 	SCOPED struct buf record = {0};
+	char t[RECORDING_TIME] = "";
 
 	(void)block;
-	(void)m;
-	(void)asked;
 	(void)torn;
-	return buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(direction_from(dir))) || buf_add_slice(&record, text)
-		|| buf_add_string(&record, "}\n") || endpoint_put(&f->near.end, NULL, buf_slice(&record)) ? -1 : 0;
+	/* A response says when its request came: its id alone may be that of another by now. */
+	if (m->kind == MSG_RESPONSE)
+		asked = requests_find(f->requests, acp_other_side(direction_from(dir)), m->id);
+	if (m->kind == MSG_RESPONSE && asked)
+		*recording_put_time(t, asked->t) = '\0';
+	return buf_printf(&record, "{\"from\":\"%s\",%s%s%s\"msg\":", acp_side_name(direction_from(dir)), *t ? "\"asked\":" : "", t, *t ? "," : "")
+		|| buf_add_slice(&record, text) || buf_add_string(&record, "}\n") || endpoint_put(&f->near.end, NULL, buf_slice(&record)) ? -1 : 0;
 }
 
 /* --- what comes --- */
@@ -185,8 +190,8 @@ const struct transport transport_attach = {
 	.name = "attach",
 	.input = "the chain",
 	.output = "the chain",
-	.gives = FILTER_SENDS,
-	.lacks = "--attach can only watch and send: to change or answer messages, a tool must be part of the chain",
+	.gives = FILTER_SENDS | FILTER_RESPONDS,
+	.lacks = "--attach can only watch, send, and permit: to change messages, or answer others, a tool must be part of the chain",
 	.lossy = true,
 	.copies = true,
 	.open = open_attached,

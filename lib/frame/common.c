@@ -42,15 +42,24 @@ pending_of(struct request *r)
 }
 
 void
+request_unhold(struct request *r)
+{
+	struct pending *p = r->owner;
+
+	if (!p || !p->held)
+		return;
+	p->held->request = NULL;
+	p->held = NULL;
+}
+
+void
 request_free(struct frame *f, struct request *r)
 {
 	struct pending *p = r->owner;
 
 	if (p && p->sent)
 		f->transport->forget(f, p->sent);
-	/* A peer may respond to what it has not been sent yet. */
-	if (p && p->held)
-		p->held->request = NULL;
+	request_unhold(r);
 	free(p);
 	requests_done(r);
 }
@@ -58,7 +67,7 @@ request_free(struct frame *f, struct request *r)
 void
 request_forget(struct frame *f, struct request *r)
 {
-	requests_take(f->requests, r);
+	requests_remove(f->requests, r);
 	request_free(f, r);
 }
 

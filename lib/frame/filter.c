@@ -214,22 +214,27 @@ frame_put_more(struct frame *f, enum acp_direction dir, struct slice bytes)
 	return put(f, dir, bytes, true);
 }
 
+static int
+cancel(struct frame *f, const struct request *r)
+{
+	SCOPED struct buf params = {0};
+
+	if (buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p) < 0)
+		return -1;
+	return frame_notify(f, direction_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+}
+
 int
 frame_cancel(struct frame *f, const void *tag)
 {
 	struct request *r = NULL;
 	const struct pending *p;
-	SCOPED struct buf params = {0};
 	int e = 0;
 
 	while (e == 0 && (r = requests_next(f->requests, r))) {
 		p = r->owner;
-		if (!p || !p->from_filter || p->tag != tag)
-			continue;
-		params.n = 0;
-		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
-		if (e == 0)
-			e = frame_notify(f, direction_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+		if (p && p->from_filter && p->tag == tag)
+			e = cancel(f, r);
 	}
 	return e;
 }
@@ -305,6 +310,25 @@ frame_reply_error(struct frame *f, struct held *h, int code, const char *message
 	SCOPED struct buf text = {0};
 
 	return reply(f, h, &text, msg_make_error(&text, id_of(f, h), code, message, slice(NULL, 0)));
+}
+
+int
+frame_respond(struct frame *f, struct request *r, struct slice response)
+{
+	struct pending *p = pending_of(r);
+	SCOPED struct buf text = {0};
+	struct splices s = {.n = 0};
+	struct msg m;
+
+	if (!p || cancel(f, r) < 0)
+		return -1;
+	p->from_filter = true;
+	if (msg_scan(response, &m, NULL) == MSG_RESPONSE)
+		splice_value(&s, m.id, r->id);
+	if (splice_write(response, s.at, s.n, &text) < 0)
+		return -1;
+	frame_settle(f);
+	return message_put(f, direction_back(direction_of(r->from)), buf_slice(&text), NULL);
 }
 
 /* --- time, and words --- */

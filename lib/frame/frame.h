@@ -16,8 +16,12 @@ struct frame;
 struct frame_options; /* frame_options.h */
 struct held;
 
-/* What a filter needs. Without either it only watches: noise and long lines pass. */
-enum { FILTER_EDITS = 1, FILTER_SENDS = 2 }; /* changes, discards or holds messages; replies and sends (needs both directions) */
+/* What a filter needs. Without any it only watches: noise and long lines pass. */
+enum {
+	FILTER_EDITS = 1,    /* changes, discards or holds messages */
+	FILTER_SENDS = 2,    /* replies and sends: needs both directions */
+	FILTER_RESPONDS = 4, /* attached: responds to permission requests and elicitations, beside the client */
+};
 
 /* What becomes of a message or a line: HOLD after frame_hold. */
 enum verdict { VERDICT_PASS, VERDICT_DROP, VERDICT_HOLD };
@@ -101,6 +105,8 @@ struct message frame_unguessed(const struct frame *, const struct message *);
 
 /* Replaces a slice of the message that is being shown (with is copied). Then return VERDICT_PASS. */
 int frame_replace(struct frame *, struct slice what, struct slice with);
+/* Puts members (JSON text, such as "a":1) at the beginning of an object of the message. */
+int frame_add_members(struct frame *, struct slice object, struct slice members);
 /*
  * Takes the message or line that is being shown out of the stream; return VERDICT_HOLD. NULL when out of memory. Later ones pass it
  * until it is released, as text (p NULL: as it came), or dropped. A held line delays the end of its direction, and where
@@ -110,8 +116,8 @@ struct held *frame_hold(struct frame *, const void *owner);
 struct slice frame_held_text(const struct held *);
 /* What is held for this owner, oldest first: what follows `after`, or (NULL) the first. NULL: nothing more. */
 struct held *frame_held_next(const struct frame *, const void *owner, const struct held *after);
-/* Has the sender of this direction a request with this id that was passed on and has no response? */
-bool frame_is_open(const struct frame *, enum acp_direction, struct slice id);
+/* The oldest request with this id of the sender of this direction that was passed on and has no response, or NULL. */
+struct request *frame_open_request(struct frame *, enum acp_direction, struct slice id);
 /* Is it the request with this id? */
 bool frame_held_is(const struct held *, struct slice id);
 void frame_release(struct frame *, struct held *, enum verdict, struct slice text);
@@ -122,6 +128,9 @@ void frame_show_again(struct frame *, struct held *);
 int frame_reply(struct frame *, struct held *, struct slice result);
 int frame_reply_error(struct frame *, struct held *, int code, const char *message);
 int frame_reply_error_object(struct frame *, struct held *, struct slice error);
+/* The same for one that was passed on (frame_open_request), with a response of any id. Its receiver is sent a $/cancel_request, and
+ * what that responds comes to filter.response with a tag of NULL. */
+int frame_respond(struct frame *, struct request *, struct slice response);
 
 /* Send into a direction, ahead of what is being shown: a message as if it had come that way; a notification; a request, whose
  * response comes to filter.response with tag; a $/cancel_request for the filter's requests with this tag; bytes as they are, on a
@@ -150,6 +159,8 @@ void frame_close(struct frame *, enum acp_direction);
 void frame_timer(struct frame *, uint64_t when);
 /* The log that struct filter asks for, or NULL. */
 struct log *frame_log(struct frame *);
+/* Writes to it now what can be written without waiting, not when what happens has been handled. */
+void frame_log_write(struct frame *);
 /* For descriptors, timers and children of the filter's own. */
 struct loop *frame_loop(struct frame *);
 

@@ -17,7 +17,7 @@ struct side;
 struct transport {
 	const char *name;
 	const char *input, *output; /* the client's side, in words: what is read, and its reader */
-	unsigned gives;      /* what it can give a filter: FILTER_EDITS | FILTER_SENDS */
+	unsigned gives;      /* what it can give a filter: FILTER_EDITS, ... */
 	const char *lacks;   /* why it gives no more */
 	bool one_way;        /* replies have nobody to go to */
 	bool strict;         /* a line that is no message goes to stderr: it could not be routed */
@@ -154,6 +154,8 @@ enum acp_direction direction_of(enum acp_side from);
 enum acp_direction direction_back(enum acp_direction);
 const char *side_input(const struct side *);
 struct pending *pending_of(struct request *);
+/* What is held of it is no request any more: a peer may respond to what it has not been sent yet. */
+void request_unhold(struct request *);
 /* With what is kept with it; forget: takes it out of the table, too. */
 void request_free(struct frame *, struct request *);
 void request_forget(struct frame *, struct request *);
@@ -165,7 +167,6 @@ void frame_abort(struct frame *, const char *why);
 /* log.c */
 /* Opens the log that the filter asks for. 0, or an exit status. */
 int frame_log_open(struct frame *);
-void frame_log_write(struct frame *);
 void frame_log_reopen(struct frame *);
 /* Writes what is queued, and closes it. */
 void frame_log_close(struct frame *);

@@ -37,6 +37,16 @@ frame_replace(struct frame *f, struct slice what, struct slice with)
 }
 
 int
+frame_add_members(struct frame *f, struct slice object, struct slice members)
+{
+	SCOPED struct buf with = {0};
+
+	if (buf_add(&with, "{", 1) < 0 || buf_add_slice(&with, members) < 0 || (!json_is_empty(object) && buf_add(&with, ",", 1) < 0))
+		return -1;
+	return frame_replace(f, slice(object.p, 1), buf_slice(&with));
+}
+
+int
 delivery_edited(const struct delivery *s, struct buf *to)
 {
 	struct slice text = s->message.line;
@@ -88,8 +98,10 @@ pair(struct frame *f, struct delivery *s)
 		return 0;
 	if (!s->request)
 		s->request = requests_find(f->requests, acp_other_side(s->message.from), m->id);
-	if (s->request)
-		requests_take(f->requests, s->request);
+	if (s->request) {
+		requests_remove(f->requests, s->request);
+		request_unhold(s->request);
+	}
 	s->message.request = s->request;
 	return 0;
 }
@@ -192,10 +204,20 @@ message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct
 	return r;
 }
 
-bool
-frame_is_open(const struct frame *f, enum acp_direction dir, struct slice id)
+struct request *
+frame_open_request(struct frame *f, enum acp_direction dir, struct slice id)
 {
-	return id.p && requests_find(f->requests, direction_from(dir), id);
+	enum acp_side from = direction_from(dir);
+	struct request *r = id.p ? requests_find(f->requests, from, id) : NULL;
+	const struct pending *p;
+
+	/* The filter's own is none; the sender may have used its id again since the filter responded. */
+	for (; r; r = requests_next(f->requests, r)) {
+		p = r->owner;
+		if (r->from == from && !(p && p->from_filter) && msg_same_id(r->id, id))
+			break;
+	}
+	return r;
 }
 
 /* --- out --- */
@@ -355,7 +377,7 @@ static int
 handle_long_line(struct side *s, const struct line *line)
 {
 	struct frame *f = s->frame;
-	struct json_error why = {f->options->limit, "longer than the limit"};
+	struct json_error why = {f->options->limit, "longer than --max-line"};
 	/* A line of the filter's own must not land inside one that passes piece by piece. */
 	bool discarded = discards_noise(f) || f->filter->line;
 	struct endpoint *to = &f->to[s->dir]->end;

@@ -215,7 +215,7 @@ wrap_close(struct frame *f)
 	endpoint_close(&a->log);
 	report_discarded(f);
 	/* A reader of our standard error that is merely slow gets what is queued. */
-	endpoint_write_rest(&a->err, LAST_STDERR_MS, INT_MAX);
+	endpoint_flush(&a->err, LAST_STDERR_MS, INT_MAX);
 	endpoint_close(&a->err);
 }
 

@@ -78,6 +78,7 @@ bool json_is_empty(struct slice container);
 
 /* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. False where a value is no string. */
 bool json_string_is(struct slice string, const char *text);
+bool json_string_is_slice(struct slice string, struct slice text);
 bool json_string_eq(struct slice a, struct slice b);
 /* Is it one of these words, the last of which is NULL? */
 bool json_string_in(struct slice string, const char *const *words);

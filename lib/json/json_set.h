@@ -25,7 +25,7 @@ struct json_want {
 #define INLINE static inline __attribute__((always_inline))
 
 /* What the 64 bytes of a block are, a bit for each. */
-struct json_marks {
+struct json_classes {
 	uint64_t quote, backslash, blank;
 	uint64_t separators; /* blanks and "{}[],:", all that may stand outside of other tokens */
 	uint64_t unprintable; /* below 0x20, or not ASCII; the separators may contain some of these by mistake */
@@ -40,7 +40,7 @@ struct json_kinds {
 
 /*
  * A scan with wide instructions: the type of the text, which is right JSON, and the wanted values, which are empty before.
- * Or JSON_NONE: not known; the values are undefined then.
+ * Or JSON_NONE: it may be either; the values are undefined then.
  */
 enum json_type json_scan_avx512(struct slice text, unsigned depth, const struct json_want *);
 enum json_type json_scan_avx2(struct slice text, unsigned depth, const struct json_want *);
@@ -65,8 +65,6 @@ enum json_type json_members_by(const struct json_set *, struct slice text, unsig
 enum json_type json_plain(
 	struct slice text, unsigned depth, const struct json_want *, struct json_error *error);
 
-/* json_string_is, for text that need not end in a NUL. */
-bool json_string_is_slice(struct slice string, struct slice text);
 /* Which key is this (a string with its quotes, checked)? -1: none of them. */
 int json_want_key(const struct json_want *, struct slice string);
 

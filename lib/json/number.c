@@ -38,7 +38,7 @@ read_number(struct slice text)
 {
 	const char *p = text.p, *end = text.p + text.n;
 	struct number n = {0};
-	size_t seen = 0, last = 0, places = 0;
+	size_t seen = 0, last = 0, decimals = 0;
 	bool point = false;
 
 	if (p < end && *p == '-') {
@@ -51,7 +51,7 @@ read_number(struct slice text)
 			point = true;
 			continue;
 		}
-		places += point;
+		decimals += point;
 		if (*p != '0' && !n.from)
 			n.from = p;
 		seen += n.from != NULL;
@@ -63,7 +63,7 @@ read_number(struct slice text)
 	n.digits = last;
 	if (p < end && (*p == 'e' || *p == 'E'))
 		n.exponent = read_exponent(p + 1, end);
-	n.exponent += (int64_t)(seen - last) - (int64_t)places;
+	n.exponent += (int64_t)(seen - last) - (int64_t)decimals;
 	return n;
 }
 

@@ -54,7 +54,7 @@ leap_to_quote(const char *p, const char *end)
 
 /* The next quote or bracket. */
 static const char *
-leap_to_mark(const char *p, const char *end)
+skip_to_quote_or_bracket(const char *p, const char *end)
 {
 #ifdef __SSE2__
 	const __m128i quote = _mm_set1_epi8('"'), open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
@@ -113,7 +113,7 @@ container_end(const char *p, const char *end)
 {
 	size_t depth = 0;
 
-	while ((p = leap_to_mark(p, end)) < end) {
+	while ((p = skip_to_quote_or_bracket(p, end)) < end) {
 		switch (*p) {
 		case '"':
 			p = string_end(p, end);

@@ -138,14 +138,14 @@ static int
 quote_special(char c, struct buf *to)
 {
 	static const char bytes[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
-	const char *known = c ? strchr(bytes, c) : NULL;
+	const char *found = c ? strchr(bytes, c) : NULL;
 	char short_form[2] = {'\\', 0};
 
 	if ((unsigned char)c >= 0x80)
 		return buf_add(to, replacement, 3);
-	if (!known)
+	if (!found)
 		return buf_printf(to, "\\u%04x", (unsigned)(unsigned char)c);
-	short_form[1] = names[known - bytes];
+	short_form[1] = names[found - bytes];
 	return buf_add(to, short_form, 2);
 }
 

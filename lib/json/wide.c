@@ -73,8 +73,8 @@ bits(vec mask)
 #elif NUMBER(WIDE_SET) == WIDE_sse4
 	return (uint16_t)_mm_movemask_epi8((__m128i)mask);
 #else
-	static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-	uint8x16_t set = vandq_u8((uint8x16_t)mask, vld1q_u8(places));
+	static const uint8_t bit_of[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+	uint8x16_t set = vandq_u8((uint8x16_t)mask, vld1q_u8(bit_of));
 
 	return (uint64_t)vaddv_u8(vget_low_u8(set)) | (uint64_t)vaddv_u8(vget_high_u8(set)) << 8;
 #endif
@@ -168,7 +168,7 @@ fold(const struct piece *a)
 
 /* What the bytes of a piece are. */
 INLINE void
-mark(const struct piece *a, struct json_marks *m)
+classify(const struct piece *a, struct json_classes *m)
 {
 	static const char separators[16] = {' ', 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0};
 	struct piece folded = fold(a);
@@ -229,7 +229,7 @@ struct wide {
 	uint64_t want_value;   /* ... that, a comma or a colon, ... */
 	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
 	uint64_t want_colon;   /* ... a member's name */
-	struct slice *value;   /* where the value at hand goes, of which the end is not known yet */
+	struct slice *value;   /* where the value at hand goes, whose end has not come yet */
 	struct slice unwanted; /* where it goes if nobody wants it */
 	const char *before;    /* the last token of the chunks before */
 	const char *checked;   /* up to here the text is UTF-8 */
@@ -421,9 +421,9 @@ INLINE void
 add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece *piece)
 {
 	uint64_t escaped, quote, in, scalar, tokens;
-	struct json_marks m;
+	struct json_classes m;
 
-	mark(piece, &m);
+	classify(piece, &m);
 	/* Within a long string there is nothing to be found. */
 	if (!(m.quote | m.backslash | m.unprintable | r->escape | ~r->in_string))
 		return;
@@ -576,7 +576,7 @@ find_key(const struct json_want *want, const char *quote, const char *closing, c
 	size_t n = (size_t)(closing - quote) - 1;
 	int key = n < 16 ? same_key(want->keys, quote + 1, n, end) : -1;
 
-	/* The places after the last key are empty, and so may be a name. */
+	/* After the last key there are empty ones, and a name may be empty. */
 	if (key >= 0)
 		return (size_t)key < want->keys->n ? key : -1;
 	if (!memchr(quote, '\\', (size_t)(closing - quote)))
@@ -595,9 +595,9 @@ end_value(struct slice *value, const char *name)
 	value->n = (size_t)(name - value->p);
 }
 
-/* Takes the members of the outermost object whose colons are among the tokens from `from` on. */
+/* Stores the members of the outermost object whose colons are among the tokens from `from` on. */
 INLINE bool
-take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons)
+store_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons)
 {
 	const struct json_want *want = s->want;
 	struct slice *value = s->value;
@@ -670,7 +670,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	if (wrong & valid)
 		return false;
 	top &= k.colon & valid;
-	return !top || s->want->keys->n == 0 || take_members(s, c, from, top);
+	return !top || s->want->keys->n == 0 || store_members(s, c, from, top);
 }
 
 INLINE bool

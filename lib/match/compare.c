@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "lib/match/digest.h"
+#include "lib/match/rows.h"
+
 /* Bytes: a longer string is not looked up as an id where none is expected. */
 enum { ID_MOST = 256 };
 
@@ -173,129 +176,6 @@ compare_directory(struct walk *w, const struct position *at, struct slice a, str
 		fail(w);
 }
 
-/* --- the members of two objects find each other, whatever their order --- */
-
-struct member {
-	struct slice key, value;
-	struct slice name;      /* the key unescaped */
-	size_t index;
-	struct member *partner; /* in the other object, or NULL */
-};
-
-/* Zero it to begin. */
-struct members {
-	struct member *at;
-	size_t n, cap;
-	struct buf names;
-};
-
-static int
-add_member(struct members *ms, struct slice key, struct slice value)
-{
-	struct member *more;
-
-	if (ms->n == ms->cap) {
-		ms->cap = ms->cap ? 2 * ms->cap : 16;
-		more = realloc(ms->at, ms->cap * sizeof(*more));
-		if (!more)
-			return -1;
-		ms->at = more;
-	}
-	ms->at[ms->n] = (struct member){.key = key, .value = value, .index = ms->n};
-	ms->n++;
-	return 0;
-}
-
-/* Adds the current member (key p NULL: none) and all after it, and reads their names. Called once. 0, or -1 out of memory. */
-static int
-collect_members(struct members *ms, struct json_iter *it, struct slice key, struct slice value)
-{
-	size_t length = 0, from, i;
-	struct member *m;
-
-	for (; key.p; json_next(it, &key, &value))
-		if (add_member(ms, key, value) < 0)
-			return -1;
-	for (i = 0; i < ms->n; i++)
-		length += ms->at[i].key.n + 4;
-	if (buf_reserve(&ms->names, length + 1) < 0) /* the names must not move */
-		return -1;
-	for (i = 0; i < ms->n; i++) {
-		m = &ms->at[i];
-		from = ms->names.n;
-		if (json_unescape(m->key, &ms->names) < 0)
-			return -1;
-		m->name = slice(ms->names.p + from, ms->names.n - from);
-	}
-	return 0;
-}
-
-static void
-free_members(struct members *ms)
-{
-	free(ms->at);
-	buf_free(&ms->names);
-}
-
-static int
-by_name(const void *x, const void *y)
-{
-	const struct member *const *a = x, *const *b = y;
-	int order = slice_compare((*a)->name, (*b)->name);
-
-	return order ? order : (*a)->index < (*b)->index ? -1 : 1;
-}
-
-static struct member **
-sorted(const struct members *ms)
-{
-	struct member **order = malloc((ms->n + 1) * sizeof(*order));
-
-	for (size_t i = 0; order && i < ms->n; i++)
-		order[i] = &ms->at[i];
-	if (order)
-		qsort(order, ms->n, sizeof(*order), by_name);
-	return order;
-}
-
-/* Members of one name are partners; of several of a name, the first with the first. 0, or -1 out of memory. */
-static int
-pair_members(struct members *a, struct members *b)
-{
-	struct member **x = sorted(a), **y = sorted(b);
-	size_t i = 0, j = 0;
-	int order;
-
-	while (x && y && i < a->n && j < b->n) {
-		order = slice_compare(x[i]->name, y[j]->name);
-		if (order == 0) {
-			x[i]->partner = y[j];
-			y[j]->partner = x[i];
-		}
-		i += order <= 0;
-		j += order >= 0;
-	}
-	free(x);
-	free(y);
-	return x && y ? 0 : -1;
-}
-
-/* Do the partners have the same order? */
-static bool
-are_in_order(const struct members *a)
-{
-	size_t last = 0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		if (!a->at[i].partner)
-			continue;
-		if (a->at[i].partner->index < last)
-			return false;
-		last = a->at[i].partner->index;
-	}
-	return true;
-}
-
 /* --- containers --- */
 
 static void compare(struct walk *, const struct position *, struct slice a, struct slice b);
@@ -349,21 +229,93 @@ compare_lone(struct walk *w, const struct position *up, struct slice key, struct
 		report_alone(w, &at, a, b);
 }
 
-static void
-compare_partners(struct walk *w, const struct position *at, const struct members *a, const struct members *b)
-{
-	const struct member *m;
+/* Members of an object, and digests of their names. */
+struct members {
+	struct slice *keys, *values;
+	uint64_t *names;
+	size_t n;
+};
 
-	for (size_t i = 0; i < a->n && !w->stopped; i++) {
-		m = &a->at[i];
-		if (m->partner)
-			compare_member(w, at, m->key, m->value, m->partner->value);
-		else
-			compare_lone(w, at, m->key, m->value, slice(NULL, 0));
+/* The current member (key p NULL: none) and all after it. 0, or -1 out of memory. */
+static int
+collect_members(struct walk *w, struct members *to, struct json_iter it, struct slice key, struct slice value)
+{
+	struct json_iter rest = it;
+	struct slice name = key, ignored = value;
+	size_t n = 0;
+
+	for (; name.p; n++)
+		json_next(&rest, &name, &ignored);
+	to->keys = calloc(n + 1, sizeof(*to->keys));
+	to->values = calloc(n + 1, sizeof(*to->values));
+	to->names = calloc(n + 1, sizeof(*to->names));
+	if (!to->keys || !to->values || !to->names)
+		return -1;
+	for (; to->n < n; to->n++, json_next(&it, &key, &value)) {
+		name = json_text(key, &w->a);
+		if (!name.p)
+			return -1;
+		to->keys[to->n] = key;
+		to->values[to->n] = value;
+		to->names[to->n] = digest_bytes(name);
 	}
-	for (size_t i = 0; i < b->n && !w->stopped; i++)
-		if (!b->at[i].partner)
-			compare_lone(w, at, b->at[i].key, slice(NULL, 0), b->at[i].value);
+	return 0;
+}
+
+static void
+free_members(struct members *m)
+{
+	free(m->keys);
+	free(m->values);
+	free(m->names);
+}
+
+/* partner[i]: the index in y of the member that has the name of x's member i; of several of a name, the first of the first. */
+static void
+compare_partners(struct walk *w, const struct position *at, const struct members *x, struct members *y, const size_t *partner)
+{
+	for (size_t i = 0; i < x->n && !w->stopped; i++) {
+		size_t j = partner[i];
+
+		if (j == ROWS_ALONE) {
+			compare_lone(w, at, x->keys[i], x->values[i], slice(NULL, 0));
+			continue;
+		}
+		compare_member(w, at, x->keys[i], x->values[i], y->values[j]);
+		y->keys[j].p = NULL;
+	}
+	for (size_t i = 0; i < y->n && !w->stopped; i++)
+		if (y->keys[i].p)
+			compare_lone(w, at, y->keys[i], slice(NULL, 0), y->values[i]);
+}
+
+/* What is left of two objects when their members have no longer the same order. 0, or -1 out of memory. */
+static int
+compare_unordered(struct walk *w, const struct position *at, struct slice a, struct slice b, const struct members *x,
+	struct members *y)
+{
+	size_t *partner = calloc(x->n + 1, sizeof(*partner)), last = 0;
+	bool ordered = true;
+
+	for (size_t i = 0; partner && i < x->n; i++)
+		partner[i] = ROWS_ALONE;
+	if (!partner || rows_match_any(x->names, x->n, y->names, y->n, partner) < 0) {
+		free(partner);
+		return -1;
+	}
+	for (size_t i = 0; i < x->n; i++) {
+		if (partner[i] != ROWS_ALONE && !json_string_eq(x->keys[i], y->keys[partner[i]]))
+			partner[i] = ROWS_ALONE; /* the digests of two names are the same by chance */
+		if (partner[i] == ROWS_ALONE)
+			continue;
+		ordered &= partner[i] >= last;
+		last = partner[i];
+	}
+	if (w->c->match == MATCH_EXACT && !ordered)
+		report(w, at, DIFFERENCE_ORDER, a, b);
+	compare_partners(w, at, x, y, partner);
+	free(partner);
+	return 0;
 }
 
 static void
@@ -383,13 +335,9 @@ compare_objects(struct walk *w, const struct position *at, struct slice a, struc
 	}
 	if (!more || w->stopped)
 		return;
-	/* From here on the names differ: the members find each other in any order. */
-	if (collect_members(&x, &i, key, value) < 0 || collect_members(&y, &j, other_key, other) < 0 || pair_members(&x, &y) < 0)
+	if (collect_members(w, &x, i, key, value) < 0 || collect_members(w, &y, j, other_key, other) < 0 ||
+		compare_unordered(w, at, a, b, &x, &y) < 0)
 		fail(w);
-	else if (w->c->match == MATCH_EXACT && !are_in_order(&x))
-		report(w, at, DIFFERENCE_ORDER, a, b);
-	if (!w->stopped)
-		compare_partners(w, at, &x, &y);
 	free_members(&x);
 	free_members(&y);
 }

@@ -70,9 +70,8 @@ int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice
 
 /* --- writing --- */
 
-/* Is all that a message of this session says written as it was recorded, so far? */
-bool ids_change_nothing(struct ids *, struct slice session);
-
+/* Is all written as it was recorded, so far, but for JSON-RPC ids? */
+bool ids_change_nothing(const struct ids *);
 /*
  * Appends a recorded line for the live side: with live ids and paths in place of the recorded ones, and all else byte for byte. m lies
  * in line. from: who sent it. session: of a response that names none. id: the JSON-RPC id that it gets, or p NULL for its own. 0, or

@@ -7,6 +7,13 @@
 /* For a text whose session is not known the latest so many pairs of all sessions are tried. */
 enum { DIRECTORIES_MOST = 64 };
 
+/* A pair of directories, as plain text without a slash at the end. */
+struct directory {
+	struct directory *next;
+	struct slice recorded, live;
+	char bytes[];
+};
+
 /* Whose directories: a session's, or, until its response has come, those of a request that begins one. */
 struct owner {
 	UT_hash_handle hh;
@@ -180,8 +187,9 @@ ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 	return 0;
 }
 
-const struct directory *
-ids_directories(struct ids *ids, struct slice session)
+/* Those of a session, the longest recorded ones first. */
+static const struct directory *
+directories_of(struct ids *ids, struct slice session)
 {
 	struct owner *o = find_owner(ids, OF_SESSION, session);
 
@@ -314,9 +322,9 @@ is_same(const struct directory *directories, struct slice recorded, struct slice
 	return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
 }
 
-/* In JSON a slash may be escaped, but not left out. */
-bool
-ids_is_plain(const struct ids *ids, struct slice string)
+/* Can there be no directory in this string? In JSON a slash may be escaped, but not left out. */
+static bool
+is_plain(const struct ids *ids, struct slice string)
 {
 	return !ids->moved || (!memchr(string.p, '/', string.n) && !memchr(string.p, '\\', string.n));
 }
@@ -326,11 +334,11 @@ ids_same_text(struct ids *ids, struct slice session, struct slice recorded, stru
 {
 	SCOPED struct buf a = {0}, b = {0};
 
-	if (ids_is_plain(ids, recorded))
+	if (is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
 	if (buf_reserve(&a, 1) < 0 || buf_reserve(&b, 1) < 0 || json_unescape(recorded, &a) < 0 || json_unescape(live, &b) < 0)
 		return -1;
-	return is_same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
+	return is_same(directories_of(ids, session), buf_slice(&a), buf_slice(&b));
 }
 
 /* --- writing --- */
@@ -383,9 +391,17 @@ write_text(const struct directory *directories, bool live, bool neutral, struct 
 }
 
 int
-ids_write_text(const struct directory *directories, struct slice text, struct buf *to)
+ids_live_text(struct ids *ids, struct slice session, struct slice string, struct buf *to)
 {
-	return write_text(directories, false, false, text, to);
+	SCOPED struct buf plain = {0}, changed = {0};
+	int r;
+
+	if (is_plain(ids, string))
+		return 0;
+	if (buf_reserve(&plain, 1) < 0 || json_unescape(string, &plain) < 0)
+		return -1;
+	r = write_text(directories_of(ids, session), false, false, buf_slice(&plain), &changed);
+	return r <= 0 ? r : json_quote(buf_slice(&changed), to) < 0 ? -1 : 1;
 }
 
 int
@@ -393,9 +409,9 @@ ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice 
 {
 	SCOPED struct buf plain = {0};
 
-	if (ids_is_plain(ids, string))
+	if (is_plain(ids, string))
 		return 0;
 	if (buf_reserve(&plain, 1) < 0 || json_unescape(string, &plain) < 0)
 		return -1;
-	return write_text(ids_directories(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
+	return write_text(directories_of(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
 }

@@ -10,14 +10,8 @@
 enum side { RECORDED, LIVE, SIDES };
 
 struct id;
-struct owner; /* the directories of a session */
-
-/* A pair of directories, as plain text without a slash at the end. */
-struct directory {
-	struct directory *next;
-	struct slice recorded, live;
-	char bytes[];
-};
+struct owner;     /* the directories of a session */
+struct directory; /* a pair of them */
 
 struct ids {
 	struct id *all;          /* of both sides */
@@ -31,12 +25,11 @@ struct ids {
 	struct buf key[SIDES];   /* scratch */
 };
 
-/* Can there be no directory in this string? */
-bool ids_is_plain(const struct ids *, struct slice string);
-/* The directories of a session, the longest recorded ones first. */
-const struct directory *ids_directories(struct ids *, struct slice session);
-/* Appends plain text with the live directories in place of the recorded ones. 1 where it changed, 0, or -1. */
-int ids_write_text(const struct directory *, struct slice text, struct buf *to);
+/*
+ * Appends a string that was recorded in a session, with its quotes, with live directories in place of recorded ones. 1; 0 where it stays
+ * as it is (nothing is appended); or -1 out of memory.
+ */
+int ids_live_text(struct ids *, struct slice session, struct slice string, struct buf *to);
 void ids_free_directories(struct ids *);
 
 #endif

@@ -6,7 +6,6 @@ struct writing {
 	const struct msg *m;
 	enum acp_side from;
 	struct slice session, id;
-	const struct directory *directories; /* NULL where no path changes */
 	const char *at;               /* it is written up to here */
 	struct buf *to;
 };
@@ -24,16 +23,10 @@ replace(struct writing *w, struct slice value, struct slice with)
 static int
 write_paths(struct writing *w, struct slice string)
 {
-	SCOPED struct buf plain = {0}, changed = {0}, quoted = {0};
-	int r = -1;
+	SCOPED struct buf changed = {0};
+	int r = ids_live_text(w->ids, w->session, string, &changed);
 
-	if (!w->directories || ids_is_plain(w->ids, string))
-		return 0;
-	if (json_unescape(string, &plain) == 0)
-		r = ids_write_text(w->directories, buf_slice(&plain), &changed);
-	if (r == 1)
-		r = json_quote(buf_slice(&changed), &quoted) < 0 ? -1 : replace(w, string, buf_slice(&quoted));
-	return r;
+	return r == 1 ? replace(w, string, buf_slice(&changed)) : r;
 }
 
 static int
@@ -78,9 +71,9 @@ write_members(struct writing *w)
 }
 
 bool
-ids_change_nothing(struct ids *ids, struct slice session)
+ids_change_nothing(const struct ids *ids)
 {
-	return ids->renamed == 0 && (!ids->moved || !ids_directories(ids, session));
+	return ids->renamed == 0 && !ids->moved;
 }
 
 int
@@ -88,12 +81,10 @@ ids_write(struct ids *ids, struct slice line, const struct msg *m, enum acp_side
 	struct slice id, struct buf *to)
 {
 	struct slice own = msg_session(m);
-	struct writing w = {ids, m, from, own.p ? own : session, id, NULL, line.p, to};
+	struct writing w = {ids, m, from, own.p ? own : session, id, line.p, to};
 	size_t before = to->n;
 
-	if (ids->moved)
-		w.directories = ids_directories(ids, w.session);
-	if (ids->renamed == 0 && !w.directories) {
+	if (ids_change_nothing(ids)) {
 		if (id.p && m->id.p && replace(&w, m->id, id) < 0)
 			goto fail;
 	} else if (write_members(&w) < 0) {

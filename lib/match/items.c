@@ -73,7 +73,7 @@ items_open(struct items *s, const char *tool, const char *path, size_t limit, co
 {
 	int fd;
 
-	*s = (struct items){.path = path, .hop = hop, .nsessions = 1, .requests = requests_new()};
+	*s = (struct items){.tool = tool, .path = path, .nsessions = 1, .requests = requests_new()};
 	s->fd = open_file(tool, path);
 	if (!s->requests || s->fd < 0)
 		return -1;
@@ -188,7 +188,7 @@ read_message(struct items *s, const struct record *r, struct item *item)
 		item->what = s->at[item->pair].what;
 		item->session = s->at[item->pair].session;
 		s->at[item->pair].pair = (uint32_t)s->n;
-		requests_take(s->requests, request);
+		requests_remove(s->requests, request);
 		requests_done(request);
 		return 0;
 	}
@@ -264,10 +264,27 @@ items_next(struct items *s, struct record *r, uint32_t *item)
 	case RECORD_BAD:
 		if (r->torn && s->any)
 			r->kind = RECORD_END;
+		cli_warn(s->tool, "%s:%llu: %s at byte %zu: %s", s->path, (unsigned long long)r->number,
+			r->kind == RECORD_END ? "the last line is torn" : "not a record", r->error.at, r->error.what);
+		return r->kind == RECORD_BAD;
+	case RECORD_LOST:
+		cli_warn(s->tool, "%s:%llu: %llu records are missing here%s%.*s", s->path, (unsigned long long)r->number,
+			(unsigned long long)r->count, r->text.n ? ": " : "", (int)r->text.n, r->text.n ? r->text.p : "");
 		return 0;
 	default:
 		return 0;
 	}
+}
+
+bool
+items_missed(const struct items *s)
+{
+	SCOPED struct buf missed = {0};
+
+	if ((!recording_missed(s->reader, s->any, &missed) || !buf_string(&missed)) && s->any)
+		return false;
+	cli_warn(s->tool, "%s: %s", s->path, missed.p ? missed.p : "no message in it");
+	return !s->any;
 }
 
 /* --- what was read --- */

@@ -26,7 +26,7 @@ struct item {
 };
 
 struct items {
-	const char *path, *hop;
+	const char *tool, *path;
 	struct item *at;
 	size_t n;
 	size_t nsessions; /* with the number 0 */
@@ -46,16 +46,18 @@ struct items {
 };
 
 /*
- * Opens a recording; what is no regular file is copied into one first, which has no name. path and hop are kept. tool: its name, for
- * diagnostics. environment: ${NAME} stands for the environment variable. 0, or -1 with errno; close it in any case.
+ * Opens a recording; what is no regular file is copied into one first, which has no name. tool (its name, for diagnostics), path and
+ * hop are kept. environment: ${NAME} stands for the environment variable. 0, or -1 with errno; close it in any case.
  */
 int items_open(struct items *, const char *tool, const char *path, size_t limit, const char *hop, bool environment);
 void items_close(struct items *);
 /*
- * Reads the next record: the item that it has become; ITEM_NONE where it is none. A bad record that ends the recording is
- * RECORD_END, with `torn`. 0, or -1 with errno.
+ * Reads the next record: the item that it has become; ITEM_NONE where it is none. What is lost is reported, and what is no record: a
+ * torn one at the end is RECORD_END. 0; 1 where it is no record; or -1 with errno.
  */
 int items_next(struct items *, struct record *, uint32_t *item);
+/* After the end: is there no message? That is reported, as is a hop that the recording does not have. */
+bool items_missed(const struct items *);
 
 /* The id of a session, a JSON string; p NULL for 0. */
 struct slice items_session(const struct items *, uint32_t session);

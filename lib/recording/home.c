@@ -17,19 +17,29 @@ base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The path of an agent's directory, with a slash at its end, to be freed. No name leads elsewhere, or is hidden. */
+int
+home_name(struct buf *to, struct slice name)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < name.n && i < NAME_MOST; i++) {
+		char c = name.p[i];
+		bool stays = byte_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (i && c && strchr(".-+@", c));
+
+		r = buf_add(to, stays ? &c : "_", 1);
+	}
+	return r;
+}
+
+/* The path of an agent's directory, with a slash at its end, to be freed. */
 static char *
 directory_of(const char *tool, const char *agent, bool make)
 {
-	char name[NAME_MOST + 2];
-	char *path;
-	size_t n;
+	SCOPED struct buf name = {0};
+	char *path = NULL;
 
-	for (n = 0; agent[n] && n < NAME_MOST; n++)
-		name[n] = byte_is_digit(agent[n]) || (agent[n] >= 'a' && agent[n] <= 'z') || (agent[n] >= 'A' && agent[n] <= 'Z') ||
-			(n && strchr(".-+@", agent[n])) ? agent[n] : '_';
-	strcpy(name + n, "/");
-	path = directory_state(name, make);
+	if (home_name(&name, slice_of(agent)) == 0 && buf_add(&name, "/", 1) == 0 && buf_string(&name))
+		path = directory_state(name.p, make);
 	if (!path)
 		cli_no_memory(tool);
 	return path;

@@ -5,10 +5,13 @@
 #ifndef HOME_H
 #define HOME_H
 
+#include "lib/base/bytes.h"
 #include "lib/base/cli_line.h"
 
 /* What `-o auto` stands for, beside this command (NULL: the agent is not known), for a log to expand; makes its directory. To be freed. */
 char *home_output(const char *tool, char *const *command);
+/* Appends the first 64 bytes of a name, with _ for what could lead elsewhere in a path, or hide the file. 0, or -1 out of memory. */
+int home_name(struct buf *to, struct slice name);
 /* All that lie there, of one agent or (NULL) of all, the oldest first, NULL at the end; to be freed by directory_free. */
 char **home_recordings(const char *tool, const char *agent);
 /* Of words that are files, the newest recording takes the place of `last` and `last:AGENT`. Ends with status 2 where there is none. */

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "lib/base/base64.h"
+#include "lib/base/calendar.h"
 #include "lib/run/proc.h"
 #include "lib/recording/recording_parts.h"
 
@@ -30,7 +31,7 @@ header(struct recording *rec, struct record *r, const struct slice *v)
 {
 	r->kind = RECORD_HEADER;
 	if (json_type(v[STARTED]) == JSON_STRING)
-		r->started = recording_date(v[STARTED].p + 1, v[STARTED].n - 2);
+		r->started = calendar_date(slice(v[STARTED].p + 1, v[STARTED].n - 2));
 	r->continues = json_type(json_get(r->raw, "continues")) == JSON_TRUE;
 	r->selected = json_type(json_get(r->raw, "selected")) == JSON_TRUE;
 	rec->hops.n = 0;

@@ -40,16 +40,11 @@ operands_report(struct operands *in, const struct record *r)
 	if (!in->found && in->bad)
 		return;
 	in->bad |= !torn;
-	if (r->number)
-		cli_warn(in->tool, "%s:%llu: %s at byte %zu: %s", in->name, (unsigned long long)r->number, what, r->error.at,
-			r->error.what);
-	else
-		cli_warn(in->tool, "%s: byte %llu: %s: %s", in->name, (unsigned long long)(r->offset + r->error.at), what,
-			r->error.what);
+	cli_warn(in->tool, "%s:%llu: %s at byte %zu: %s", in->name, (unsigned long long)r->number, what, r->error.at, r->error.what);
 }
 
 void
-operands_judge(struct operands *in)
+operands_judge(struct operands *in, const char *nothing)
 {
 	in->any |= in->found;
 	if (in->failed)
@@ -57,13 +52,13 @@ operands_judge(struct operands *in)
 	if (in->found && in->bad && !in->status)
 		in->status = EXIT_USAGE;
 	else if (!in->found && !in->bad)
-		cli_warn(in->tool, "%s: no message in it", in->name);
+		cli_warn(in->tool, "%s: %s", in->name, nothing ? nothing : "no message in it");
 }
 
 static void
 hand_out(struct operands *in, enum input_got got, const struct line *line, int (*fn)(void *, struct slice, const char **), void *arg)
 {
-	const char *why = "longer than the limit";
+	const char *why = "longer than --max-line";
 	bool end = got == INPUT_END;
 	int r = got == INPUT_NOTHING ? -1 : got == INPUT_PIECE;
 

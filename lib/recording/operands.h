@@ -29,10 +29,10 @@ struct operands {
 int operands_open(struct operands *);
 /* By errno: this file cannot be read further, or memory is out. */
 void operands_fail(struct operands *);
-/* Reports a line that is no record; one without a number, by its offset. */
+/* Reports a line that is no record. */
 void operands_report(struct operands *, const struct record *);
-/* The file has been read. */
-void operands_judge(struct operands *);
+/* The file has been read. nothing: what is said where it has nothing in it, or NULL. */
+void operands_judge(struct operands *, const char *nothing);
 /* The exit status: that of nothing to read where no file had anything in it. */
 int operands_status(const struct operands *);
 

@@ -7,10 +7,17 @@
 enum outcome
 recording_bare(struct recording *rec, struct record *r)
 {
+	/* Files of agents that people take for recordings, by a member that each line has. */
+	static const char *const others[][2] = {{"parentUuid", "not an ACP message (a Claude Code transcript?)"},
+		{"payload", "not an ACP message (a Codex rollout?)"}};
 	enum outcome o = recording_message(rec, r, r->raw);
 
-	if (r->kind == RECORD_NOISE)
-		r->kind = RECORD_BAD;
+	if (r->kind != RECORD_NOISE)
+		return o;
+	r->kind = RECORD_BAD;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others) && json_type(r->raw) == JSON_OBJECT; i++)
+		if (json_get(r->raw, others[i][0]).p && !json_get(r->raw, "jsonrpc").p)
+			r->error = (struct json_error){1, others[i][1]};
 	return o;
 }
 
@@ -40,7 +47,8 @@ recording_trace(struct recording *rec, struct record *r, const struct slice *v)
 	/* Their hops have numbers, and the name of the agent's side. */
 	name = slice(t.below.p + 1, t.below.n - 2);
 	if (rec->numbered ? t.hop != rec->hop_number : name.n != strlen(rec->hop) || strncasecmp(name.p, rec->hop, name.n) != 0)
-		return SKIPPED;
+		return recording_other_hop(rec, t.hop == UINT64_MAX ? NULL : &t.hop, t.below);
+	rec->held = true;
 	rec->text.n = 0;
 	if (trace_message(&t, &rec->text) < 0)
 		return NO_MEMORY;

@@ -1,11 +1,11 @@
 #include "lib/recording/recording.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "lib/base/base64.h"
+#include "lib/base/calendar.h"
 #include "lib/run/proc.h"
 
 /* Room for the text of a record around its message: two numbers and the names. */
@@ -90,6 +90,15 @@ int
 recording_put_response(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
 {
 	return put_message(b, t, at, from, ",\"to\":\"guest\",\"msg\":", text);
+}
+
+int
+recording_put_by(struct buf *b, uint64_t t, int at, enum acp_side from, uint64_t guest, struct slice text)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), ",\"by\":\"guest.%" PRIu64 "\",\"msg\":", guest);
+	return put_message(b, t, at, from, name, text);
 }
 
 /* Ends a record, or removes it if it could not be built. */
@@ -199,20 +208,6 @@ recording_put_rotated(struct buf *b, uint64_t t, int at)
 
 /* --- the header --- */
 
-int
-recording_put_date(struct buf *b, double when)
-{
-	double whole = floor(when);
-	long us = lround((when - whole) * (double)SECOND);
-	time_t seconds = (time_t)whole + us / SECOND;
-	char date[64];
-	struct tm tm;
-
-	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		return 0;
-	return buf_printf(b, "%s.%06ldZ", date, us % SECOND);
-}
-
 static bool
 put_strings(struct buf *b, const char *name, char *const *strings)
 {
@@ -233,7 +228,7 @@ recording_put_header(struct buf *b, double started, const char *by, char *const 
 	bool ok = buf_add_string(b, "{\"acp-recording\":1") == 0;
 
 	if (started > 0)
-		ok = ok && buf_add_string(b, ",\"started\":\"") == 0 && recording_put_date(b, started) == 0 && buf_add(b, "\"", 1) == 0;
+		ok = ok && buf_add_string(b, ",\"started\":\"") == 0 && calendar_put_date(b, started) == 0 && buf_add(b, "\"", 1) == 0;
 	return finish(b, start, ok && buf_add_string(b, ",\"by\":") == 0 && json_quote(slice_of(by), b) == 0 &&
 		put_strings(b, "command", command) && put_strings(b, "hops", hops));
 }

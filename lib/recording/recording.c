@@ -1,7 +1,9 @@
 /* The reader: lines of one hop, recognized by their shape. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/base/text.h"
 #include "lib/recording/recording_parts.h"
 
 enum { AROUND = 64 * 1024 }; /* what a record may hold beside a message of the limit */
@@ -24,14 +26,27 @@ hop_name(const struct recording *rec, uint64_t number)
 	return slice(NULL, 0);
 }
 
+bool
+recording_missed(const struct recording *rec, bool found, struct buf *text)
+{
+	bool missed = rec->asked ? !found || !rec->held : !found && rec->others.n;
+
+	if (missed && rec->others.n)
+		buf_printf(text, "no message at hop %s; there are: %s", rec->hop, rec->others.p);
+	else if (missed && found)
+		buf_printf(text, "--hop %s: this recording has no hops, and is read as a whole", rec->hop);
+	return text->n;
+}
+
 /* Is this hop the one that is asked for? What belongs to no hop is. */
 static bool
-is_our_hop(const struct recording *rec, struct slice at)
+is_our_hop(struct recording *rec, struct slice at)
 {
 	uint64_t n;
 
 	if (!at.p)
 		return true;
+	rec->held = true;
 	switch (json_type(at)) {
 	case JSON_NUMBER:
 		if (!json_u64(at, &n))
@@ -46,6 +61,14 @@ is_our_hop(const struct recording *rec, struct slice at)
 	default:
 		return false;
 	}
+}
+
+static enum outcome
+other_hop(struct recording *rec, struct slice at)
+{
+	uint64_t n;
+
+	return json_u64(at, &n) ? recording_other_hop(rec, &n, hop_name(rec, n)) : recording_other_hop(rec, NULL, at);
 }
 
 /* --- lines --- */
@@ -102,7 +125,7 @@ read_slowly(struct recording *rec, struct record *r)
 	if (type != JSON_OBJECT)
 		return recording_bare(rec, r);
 	if (!is_our_hop(rec, v[AT]))
-		return SKIPPED;
+		return other_hop(rec, v[AT]);
 	r->from = recording_side(v[FROM]);
 	r->at = v[AT];
 	time = v[T].p ? v[T] : v[TS];
@@ -124,7 +147,7 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 		return SKIPPED;
 	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
 	if (recording_own_begin(r) && recording_message(rec, r, r->text) == READ && r->kind == RECORD_MESSAGE)
-		return is_our_hop(rec, r->at) ? READ : SKIPPED;
+		return is_our_hop(rec, r->at) ? READ : other_hop(rec, r->at);
 	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
 	if (begin.p[0] == '[' || (begin.n >= sizeof(message) && memcmp(begin.p, message, sizeof(message) - 1) == 0))
 		return recording_bare(rec, r);
@@ -142,6 +165,7 @@ recording_of_lines(const char *hop)
 	if (!rec)
 		return NULL;
 	rec->in.io.fd = -1;
+	rec->asked = hop && strcmp(hop, "0") != 0;
 	rec->hop = hop ? hop : "0";
 	rec->numbered = byte_is_digit(rec->hop[0]);
 	if (rec->numbered) {
@@ -200,7 +224,7 @@ recording_next(struct recording *rec, struct record *r)
 			if (!line.last)
 				break;
 			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
-				.error = {1, "longer than the limit"}};
+				.error = {1, "longer than --max-line"}};
 			rec->offset += rec->long_line;
 			rec->long_line = 0;
 			return 0;
@@ -227,5 +251,6 @@ recording_close(struct recording *rec)
 	buf_free(&rec->expanded);
 	buf_free(&rec->why);
 	buf_free(&rec->hops);
+	buf_free(&rec->others);
 	free(rec);
 }

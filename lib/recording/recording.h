@@ -75,6 +75,11 @@ int recording_next(struct recording *, struct record *);
  */
 struct recording *recording_of_lines(const char *hop);
 int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
+/*
+ * All has been read; found: there were messages. Does the recording not have the hop that is asked for? Then the text says so, and which
+ * it has.
+ */
+bool recording_missed(const struct recording *, bool found, struct buf *text);
 void recording_close(struct recording *);
 /* The status of RECORD_EXIT as waitpid has it; signals that have no name here count as none. */
 int recording_status(const struct record *);
@@ -82,8 +87,8 @@ int recording_status(const struct record *);
 enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
 /* Writes microseconds as seconds with six decimals; returns where it ends. */
 char *recording_put_time(char *, uint64_t us);
-/* Appends seconds since 1970 as 2026-11-20T15:56:02.123456Z; nothing where they are no date. 0, or -1 out of memory. */
-int recording_put_date(struct buf *, double when);
+/* Reads seconds, as us, rounded down. False where it is no time. */
+bool recording_seconds(struct slice number, uint64_t *us);
 
 /*
  * Append one record with its newline; t in us since the start. 0, or -1 out of memory and the
@@ -106,6 +111,8 @@ int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool
 /* What only one reader gets: the response to its own request, and why something that it sent is discarded. */
 int recording_put_response(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
+/* A message that this guest has sent. */
+int recording_put_by(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t guest, struct slice text);
 /* why: plain text; p NULL: not known. */
 int recording_put_restart(struct buf *, uint64_t t, int at, struct slice why);
 int recording_put_rotated(struct buf *, uint64_t t, int at);

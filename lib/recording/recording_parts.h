@@ -13,6 +13,9 @@ struct recording {
 	struct buf text;     /* what had to be unescaped or rebuilt */
 	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
 	const char *hop;
+	bool asked;          /* for this hop: it is not the default */
+	bool held;           /* a record was of a hop */
+	struct buf others;   /* names and numbers of hops that were passed over */
 	bool numbered;
 	uint64_t hop_number;
 	uint64_t offset;     /* of the line that is read next */
@@ -28,10 +31,6 @@ enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, 
 
 /* Values (recording_values.c). */
 enum { RECORDING_SECOND = 1000000 };
-/* Seconds, as us, rounded down. False where it is no time. */
-bool recording_seconds(struct slice number, uint64_t *us);
-/* A date of RFC 3339 as seconds since 1970; 0 for what is none. */
-double recording_date(const char *p, size_t n);
 /* "client" and "agent"; ACP_UNKNOWN for all else, p NULL among it. */
 enum acp_side recording_side(struct slice name);
 /* The text of a JSON string, in rec->text. */
@@ -42,6 +41,9 @@ enum outcome recording_bad(struct record *, struct slice at, const char *what);
 enum outcome recording_text(struct recording *, struct record *, enum record_kind, struct slice string);
 /* It is a message, or noise; text has been found, and is scanned here, once. */
 enum outcome recording_message(struct recording *, struct record *, struct slice text);
+
+/* SKIPPED, for a record of another hop, of this number (or NULL) and name (a JSON string, or p NULL): recording_missed lists them. */
+enum outcome recording_other_hop(struct recording *, const uint64_t *number, struct slice name);
 
 /* The shapes. Each reads a line that is an object, with the values of its members, or returns OTHER_SHAPE. */
 /* Our own records (recording_native.c). */

@@ -1,8 +1,8 @@
 /* The values in records of all shapes. */
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "lib/base/text.h"
 #include "lib/recording/recording_parts.h"
 
 enum { NUMBER_MOST = 63 }; /* digits of a time that is read as a floating point number */
@@ -44,39 +44,6 @@ recording_side(struct slice name)
 	if (json_string_is(name, acp_side_name(ACP_CLIENT)))
 		return ACP_CLIENT;
 	return json_string_is(name, acp_side_name(ACP_AGENT)) ? ACP_AGENT : ACP_UNKNOWN;
-}
-
-static bool
-two_digits(const char *p, int *to)
-{
-	*to = (p[0] - '0') * 10 + (p[1] - '0');
-	return byte_is_digit(p[0]) && byte_is_digit(p[1]);
-}
-
-double
-recording_date(const char *p, size_t n)
-{
-	struct tm tm = {0};
-	int century, year, hours = 0, minutes = 0;
-	double fraction = 0, unit = 1;
-	size_t i = 19;
-
-	if (n < 20 || p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':' || !two_digits(p, &century)
-		|| !two_digits(p + 2, &year) || !two_digits(p + 5, &tm.tm_mon)
-		|| !two_digits(p + 8, &tm.tm_mday) || !two_digits(p + 11, &tm.tm_hour)
-		|| !two_digits(p + 14, &tm.tm_min) || !two_digits(p + 17, &tm.tm_sec))
-		return 0;
-	tm.tm_year = century * 100 + year - 1900;
-	tm.tm_mon--;
-	if (p[i] == '.')
-		for (i++; i < n && byte_is_digit(p[i]); i++)
-			fraction += (p[i] - '0') * (unit /= 10);
-	if (n - i == 6 && (p[i] == '+' || p[i] == '-')) {
-		if (!two_digits(p + i + 1, &hours) || !two_digits(p + i + 4, &minutes))
-			return 0;
-		tm.tm_sec -= (p[i] == '-' ? -60 : 60) * (hours * 60 + minutes);
-	}
-	return (double)timegm(&tm) + fraction;
 }
 
 enum outcome
@@ -194,4 +161,16 @@ recording_message(struct recording *rec, struct record *r, struct slice text)
 	r->text = text;
 	r->kind = msg_scan(text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
 	return READ;
+}
+
+enum outcome
+recording_other_hop(struct recording *rec, const uint64_t *number, struct slice name)
+{
+	SCOPED struct buf text = {0}, plain = {0};
+	struct slice known = name.p ? json_text(name, &plain) : name;
+
+	rec->held = true;
+	if ((number && buf_printf(&text, "%" PRIu64 "%s", *number, known.n ? " " : "") < 0) || buf_add_slice(&text, known) < 0)
+		return NO_MEMORY;
+	return text_list(&rec->others, buf_slice(&text)) < 0 ? NO_MEMORY : SKIPPED;
 }

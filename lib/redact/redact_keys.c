@@ -36,6 +36,7 @@ static const struct shape shapes[] = {
 	/* Models */
 	{"sk-", WORD, 12, 0, "", true},                                                      /* OpenAI, Anthropic and others */
 	{"gsk_ hf_ api_org_ npm_", ALNUM, 16, 0, "", true},                                  /* Groq, Hugging Face; npm */
+	{"hf_ api_org_", LOWER | UPPER, 34, 34, "", false},                                  /* Hugging Face: of letters only */
 	{"pplx- r8_ xai- csk- fw_ esecret_", ALNUM, 20, 0, "", true},                        /* Perplexity, Replicate, xAI and others */
 	{"nvapi- jina_ tgp_v1_ tvly- lsv2_", WORD, 20, 0, "", true},                         /* NVIDIA, Jina and others */
 	{"sk_", SMALL, 48, 48, "", true},                                                    /* ElevenLabs */

@@ -21,7 +21,8 @@ static const struct command {
 	{"mysqlimport", 'p', false, true}, {"mariadb", 'p', false, true}, {"mariadb-dump", 'p', false, true},
 	{"sshpass", 'p', false, false}, {"redis-cli", 'a', false, false}, {"ldapsearch", 'w', false, false},
 	{"mongosh", 'p', false, false}, {"mongo", 'p', false, false}, {"mongodump", 'p', false, false},
-	{"login", 'p', false, false}, {"sqlcmd", 'P', false, false},
+	{"login", 'p', false, false}, {"sqlcmd", 'P', false, false}, {"openssl", 'k', false, false}, {"zip", 'P', false, false},
+	{"unzip", 'P', false, false}, {"7z", 'p', false, true},
 };
 
 /* Bytes: a command is searched this far before its option. */
@@ -39,30 +40,6 @@ is_prose(struct slice s)
 	for (size_t i = 0; i < s.n; i++)
 		capitals &= class_of(s.p[i]) == UPPER || s.p[i] == '_';
 	return capitals && (redact_name(s, &environment) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
-}
-
-/* --token VALUE, -token VALUE in a line of a shell. i: where the name begins. */
-static int
-see_option(struct search *t, size_t i)
-{
-	size_t end = i;
-	struct value v;
-	bool environment;
-	struct slice name;
-	char next;
-
-	while (end - i < NEAR && class_of(search_at(t, end)))
-		end++;
-	name = slice(t->s.p + i, end - i);
-	next = search_at(t, end);
-	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0), &environment) || slice_is(name, "pass")))
-		return 0;
-	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
-		end += 3;
-	v = redact_value_at(t, end, false);
-	if (v.s.n == 0 || (!v.quoted && (strchr("-[", v.s.p[0]) || is_prose(v.s))))
-		return 0;
-	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
 }
 
 /* Does the option at i belong to this command? */
@@ -85,27 +62,59 @@ is_command(const struct search *t, size_t i, const char *name)
 	return false;
 }
 
+/* The argument of an option, from there on. pair: only the password of user:password is secret. */
+static int
+see_value(struct search *t, size_t from, bool pair)
+{
+	struct value v = redact_value_at(t, from, false);
+	const char *colon, *end;
+
+	if (v.s.n == 0 || (!v.quoted && is_prose(v.s)))
+		return 0;
+	if (!pair)
+		return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
+	end = v.s.p + v.s.n;
+	colon = memchr(v.s.p, ':', v.s.n);
+	if (!colon || colon + 1 == end || redact_is_reference(slice_between(colon + 1, end)))
+		return 0;
+	return redact_text_hit(t, (size_t)(colon + 1 - t->s.p), v.from + v.s.n, REDACT_ARGUMENT);
+}
+
+/* --token VALUE, -token VALUE in a line of a shell. i: where the name begins. */
+static int
+see_option(struct search *t, size_t i)
+{
+	size_t end = i;
+	struct value v;
+	bool environment;
+	struct slice name;
+	char next;
+
+	while (end - i < NEAR && class_of(search_at(t, end)))
+		end++;
+	name = slice(t->s.p + i, end - i);
+	next = search_at(t, end);
+	if ((slice_is(name, "user") || slice_is(name, "proxy-user")) && is_command(t, i - 1, "curl"))
+		return see_value(t, end + (next == '='), true);
+	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0), &environment) || slice_is(name, "pass")))
+		return 0;
+	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
+		end += 3;
+	v = redact_value_at(t, end, false);
+	if (v.s.n == 0 || (!v.quoted && (strchr("-[", v.s.p[0]) || is_prose(v.s))))
+		return 0;
+	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
+}
+
 /* curl -u user:VALUE, mysql -pVALUE. i: of the option's letter. */
 static int
 see_short_option(struct search *t, size_t i)
 {
 	const struct command *c = commands, *end = commands + sizeof(commands) / sizeof(*commands);
-	struct value v;
-	const char *colon;
 
 	while (c < end && !(c->option == t->s.p[i] && !(c->joined && is_blank(search_at(t, i + 1))) && is_command(t, i - 1, c->name)))
 		c++;
-	if (c == end)
-		return 0;
-	v = redact_value_at(t, i + 1, false);
-	if (v.s.n == 0)
-		return 0;
-	if (!c->pair)
-		return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
-	colon = memchr(v.s.p, ':', v.s.n);
-	if (!colon || colon + 1 == v.s.p + v.s.n || redact_is_reference(slice(colon + 1, v.s.n - (size_t)(colon + 1 - v.s.p))))
-		return 0;
-	return redact_text_hit(t, (size_t)(colon + 1 - t->s.p), v.from + v.s.n, REDACT_ARGUMENT);
+	return c == end ? 0 : see_value(t, i + 1, c->pair);
 }
 
 int
@@ -118,7 +127,7 @@ redact_see_dash(struct search *t, size_t i)
 		return search_at(t, i + 2) == '-' ? redact_see_pem(t, i) : begins ? see_option(t, i + 2) : 0;
 	if (!begins || i == 0 || !(class_of(next) & (LOWER | UPPER)) || (unsigned char)t->s.p[i - 1] > ' ')
 		return 0;
-	if (strchr("upaUwP", next) && see_short_option(t, i + 1) < 0)
+	if (strchr("upaUwPk", next) && see_short_option(t, i + 1) < 0)
 		return -1;
 	return t->done > i ? 0 : see_option(t, i + 1);
 }

@@ -231,14 +231,15 @@ previous_word(const struct search *t, size_t *i)
 	return slice(t->s.p + from, end - from);
 }
 
-/* "machine HOST login USER password VALUE" of a netrc, and the PASSWORD 'VALUE' of SQL. */
+/* "machine HOST login USER password VALUE" of a netrc, and the PASSWORD 'VALUE' and IDENTIFIED BY 'VALUE' of SQL. */
 static int
 see_password(struct search *t, size_t i)
 {
-	size_t end = i + 8, k = i;
+	bool identified = t->s.n - i > 13 && strncasecmp(t->s.p + i, "identified by", 13) == 0;
+	size_t end = i + (identified ? 13 : 8), k = i;
 	struct value v;
 
-	if (t->s.n <= end || !is_blank(t->s.p[end]) || strncasecmp(t->s.p + i, "password", 8) != 0)
+	if (t->s.n <= end || !is_blank(t->s.p[end]) || (!identified && strncasecmp(t->s.p + i, "password", 8) != 0))
 		return 0;
 	v = redact_value_at(t, end, false);
 	if (v.quoted)
@@ -319,7 +320,7 @@ see(struct search *t, size_t i)
 	}
 	if (!(class_of(c) & ALNUM) || (i > 0 && class_of(t->s.p[i - 1]) & ALNUM))
 		return 0;
-	if (((c | 32) == 'b' && see_scheme(t, i) < 0) || ((c | 32) == 'p' && see_password(t, i) < 0))
+	if (((c | 32) == 'b' && see_scheme(t, i) < 0) || (((c | 32) == 'p' || (c | 32) == 'i') && see_password(t, i) < 0))
 		return -1;
 	return t->done > i ? 0 : redact_see_keys(t, i);
 }

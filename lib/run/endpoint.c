@@ -143,7 +143,7 @@ endpoint_drain(struct endpoint *e)
 }
 
 void
-endpoint_take(struct endpoint *e, bool last)
+endpoint_read_now(struct endpoint *e, bool last)
 {
 	hand_out(e);
 	for (int i = 0; i < TAKE_READS && endpoint_can_read(e) && !e->paused && fill(e); i++)
@@ -243,7 +243,7 @@ endpoint_finish(struct endpoint *e)
 }
 
 void
-endpoint_write_rest(struct endpoint *e, int idle_ms, int total_ms)
+endpoint_flush(struct endpoint *e, int idle_ms, int total_ms)
 {
 	uint64_t now = loop_clock(), end = now + (uint64_t)total_ms * 1000;
 	struct pollfd p = {.fd = e->out.io.fd, .events = POLLOUT};

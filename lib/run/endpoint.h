@@ -1,7 +1,7 @@
 /*
  * endpoint: a peer that is read line by line and written through a queue. Its owner gets each line and each event in a function,
  * says when the peer is read, and queues what is to be written. Nothing blocks. No function calls the owner back (but
- * endpoint_take): what follows from a call happens before the loop waits again.
+ * endpoint_read_now): what follows from a call happens before the loop waits again.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -71,7 +71,7 @@ void endpoint_pause(struct endpoint *, bool);
 /* As if the peer had left now: what it has sent is still read (as long as it is not paused), and then its input ends. */
 void endpoint_drain(struct endpoint *);
 /* Reads what is there now, and hands it out before it returns, without an event. last: then closes its input. */
-void endpoint_take(struct endpoint *, bool last);
+void endpoint_read_now(struct endpoint *, bool last);
 
 /*
  * Queue bytes as they are; or a line (in a block its newline, if it has one, lies after it; torn: none is added), on a line of its
@@ -82,6 +82,6 @@ int endpoint_put_line(struct endpoint *, struct block *, struct slice line, bool
 /* Closes the output as soon as the queue is empty: the peer sees the end of its input. */
 void endpoint_finish(struct endpoint *);
 /* For the end of a program: writes what is queued now, and waits idle_ms at most for a peer that does not read, and total_ms in all. */
-void endpoint_write_rest(struct endpoint *, int idle_ms, int total_ms);
+void endpoint_flush(struct endpoint *, int idle_ms, int total_ms);
 
 #endif

@@ -155,6 +155,20 @@ input_next(struct input *in, struct line *line)
 }
 
 bool
+line_next(struct slice *text, struct slice *line)
+{
+	const char *newline, *end;
+
+	if (text->n == 0)
+		return false;
+	end = text->p + text->n;
+	newline = memchr(text->p, '\n', text->n);
+	*line = slice_between(text->p, newline ? newline : end);
+	*text = slice_between(newline ? newline + 1 : end, end);
+	return true;
+}
+
+bool
 line_is_blank(const struct line *line)
 {
 	return line->text.n == 0 || slice_is(line->text, "\r");

@@ -50,6 +50,8 @@ enum input_got input_line(struct input *, struct line *);
 /* The same, but waits for more. INPUT_NOTHING: reading fails, errno says why. */
 enum input_got input_next(struct input *, struct line *);
 
+/* Takes the first line off the text, without its newline, which the last may lack. False: nothing is left. */
+bool line_next(struct slice *text, struct slice *line);
 /* Has it no text, or a CR alone? Such lines occur and mean nothing. */
 bool line_is_blank(const struct line *);
 

@@ -21,7 +21,7 @@ ready(int fd, short events)
 }
 
 static int
-take_over(struct io *io, int fd, bool writing)
+io_adopt(struct io *io, int fd, bool writing)
 {
 	struct stat st;
 	int own;
@@ -56,13 +56,13 @@ take_over(struct io *io, int fd, bool writing)
 int
 io_reader(struct io *io, int fd)
 {
-	return take_over(io, fd, false);
+	return io_adopt(io, fd, false);
 }
 
 int
 io_writer(struct io *io, int fd)
 {
-	return take_over(io, fd, true);
+	return io_adopt(io, fd, true);
 }
 
 int
@@ -120,6 +120,32 @@ io_peek(int fd, void *to, size_t n)
 		r = read(copy[0], to, (size_t)r);
 	close(copy[0]);
 	close(copy[1]);
+	return r;
+}
+
+int
+io_copy_end(const int ends[2])
+{
+	int again = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	proc_close(again);
+	return fcntl(ends[again < 0 ? 0 : 1], F_DUPFD_CLOEXEC, 8);
+}
+
+int
+io_unread(int copy, struct buf *to)
+{
+	int fd = copy < 0 ? -1 : system_reopen(copy, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r = 0;
+	struct io io = {.fd = -1};
+	char bytes[4096];
+	ssize_t n;
+
+	if (copy >= 0 && io_reader(&io, fd < 0 ? copy : fd) == 0)
+		while (r == 0 && (n = io_read(&io, bytes, sizeof(bytes))) > 0)
+			r = buf_add(to, bytes, (size_t)n);
+	io_close(&io, false);
+	if (fd >= 0)
+		proc_close(copy);
 	return r;
 }
 

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "lib/base/bytes.h"
+
 enum io_kind { IO_CLOSED, IO_PIPE, IO_SOCKET, IO_POLLED, IO_FILE };
 
 /* What lies between a socket and the bytes: TLS. read and write as io_read and io_writev; finish: the last byte has been written. */
@@ -46,6 +48,13 @@ int io_wait(const struct io *);
  * only taking it out would show it (a pipe, where the system is not Linux).
  */
 ssize_t io_peek(int fd, void *, size_t n);
+/*
+ * What its reader has not read of a pipe can be found when that has died: io_copy_end makes a copy of one of both ends for it (-1
+ * with errno). That is the write end, so its owner closes it where the reader is to see the end of its input; or the read end, where
+ * that cannot be opened anew. io_unread appends all that is there, and closes the copy (-1: none). 0, or -1 out of memory.
+ */
+int io_copy_end(const int ends[2]);
+int io_unread(int copy, struct buf *);
 /* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
 short io_hangup_events(const struct io *);
 /*

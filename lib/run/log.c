@@ -197,7 +197,7 @@ log_is_begun(const struct log *l)
 }
 
 void
-log_mark(struct log *l)
+log_end_record(struct log *l)
 {
 	size_t start = entry_start(l, l->n);
 	struct entry *e;
@@ -220,7 +220,7 @@ log_add(struct log *l, struct slice record)
 {
 	l->text.n = entry_start(l, l->n);
 	(void)buf_add_slice(&l->text, record); /* without it the mark counts a loss */
-	log_mark(l);
+	log_end_record(l);
 }
 
 /* --- the file --- */

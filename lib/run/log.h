@@ -1,5 +1,5 @@
 /*
- * log: where a tool writes what it has to tell, so that nothing that happens to it (a full disk, a
+ * log: where a tool writes its records, so that nothing that happens to it (a full disk, a
  * reader that is slow or gone) ever stops the session. Whole records only: what can not be written
  * is counted, never written by halves. SIGPIPE and SIGXFSZ have to be ignored.
  */
@@ -40,12 +40,12 @@ struct log *log_open(const struct log_spec *, char **why);
 /* Adds a record; it is written at the next flush at the latest. */
 void log_add(struct log *, struct slice record);
 /*
- * A buffer to build records in: whatever is appended counts as one record when log_mark is called.
+ * A buffer to build records in: whatever is appended counts as one record when log_end_record is called.
  * Nothing appended means that the record could not be built: it is lost. What is not marked when
  * anything else is called is discarded.
  */
 struct buf *log_buf(struct log *);
-void log_mark(struct log *);
+void log_end_record(struct log *);
 /* Is something appended that is not marked yet? */
 bool log_is_begun(const struct log *);
 /*

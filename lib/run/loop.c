@@ -142,7 +142,7 @@ by_number(const struct loop_fd *a, const struct loop_fd *b)
 void
 loop_note(struct loop *l, struct loop_fd *f, unsigned events)
 {
-	f->revents = (short)(events & ((unsigned short)f->known_events | POLLHUP | POLLERR));
+	f->revents = (short)(events & ((unsigned short)f->watched_events | POLLHUP | POLLERR));
 	if (f->revents)
 		DL_INSERT_INORDER2(l->ready, f, by_number, ready_before, ready_after);
 }
@@ -252,7 +252,7 @@ run_ready(struct loop *l, int wait_ms)
 	while (!l->stopped && (f = l->ready)) {
 		forget_ready(l, f);
 		/* An earlier function may have pointed it elsewhere. */
-		if (f->fd == f->known_fd)
+		if (f->fd == f->watched_fd)
 			f->ready(f->arg, f->revents);
 	}
 	while (!l->stopped && (t = l->timers) && t->due <= l->now) {

@@ -28,9 +28,9 @@ struct loop_fd {
 	struct loop_fd *next;         /* with the same descriptor, or of the files; with poll, of all */
 	struct loop_fd *next_changed;
 	struct loop_fd *ready_before, *ready_after; /* ready_before: NULL where it is not ready */
-	bool changed, known, file;
-	int known_fd;
-	short known_events, revents;
+	bool changed, watched, file;
+	int watched_fd;
+	short watched_events, revents;
 };
 enum { LOOP_PAUSED = -1 };
 

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "lib/run/loop_parts.h"
 #include "lib/run/proc_parts.h"
@@ -12,7 +13,7 @@ enum { EVENTS = 64 }; /* that one wait returns; the others come with the next */
 
 struct loop_system {
 	int epoll;
-	struct loop_fd **watchers;  /* by descriptor: what epoll knows */
+	struct loop_fd **watchers;  /* by descriptor: what epoll watches */
 	size_t nwatchers;
 	struct loop_fd *files;      /* always ready, and unknown to epoll */
 	struct loop_fd *changed;    /* since the last wait */
@@ -87,83 +88,72 @@ room_for(struct loop *l, int fd)
  * for a router with many of them that costs more than the rest of its work. 0, or -1 with errno.
  */
 static int
-update_epoll(struct loop *l, int fd, bool was_known)
+update_epoll(struct loop *l, int fd, bool was_watched)
 {
 	struct epoll_event e = {.data.fd = fd};
 
 	for (const struct loop_fd *f = l->system->watchers[fd]; f; f = f->next)
-		e.events |= (unsigned short)f->known_events;
+		e.events |= (unsigned short)f->watched_events;
 	/* Where its owner has closed it already, the kernel has forgotten it. */
 	if (!l->system->watchers[fd]) {
 		epoll_ctl(l->system->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
 	}
-	if (epoll_ctl(l->system->epoll, was_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e) == 0)
+	if (epoll_ctl(l->system->epoll, was_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e) == 0)
 		return 0;
 	if (errno != ENOENT && errno != EEXIST)
 		return -1;
-	return epoll_ctl(l->system->epoll, was_known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &e);
-}
-
-static void
-unlink_from(struct loop_fd **at, const struct loop_fd *f)
-{
-	while (*at != f)
-		at = &(*at)->next;
-	*at = f->next;
+	return epoll_ctl(l->system->epoll, was_watched ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &e);
 }
 
 static void
 unregister_fd(struct loop *l, struct loop_fd *f)
 {
-	if (!f->known)
-		return;
-	unlink_from(f->file ? &l->system->files : &l->system->watchers[f->known_fd], f);
-	f->known = false;
-	if (!f->file)
-		update_epoll(l, f->known_fd, true);
-	f->file = false;
-}
+	struct loop_fd **list;
 
-static void
-link_to(struct loop_fd **chain, struct loop_fd *f)
-{
-	f->next = *chain;
-	*chain = f;
-	f->known = true;
+	if (!f->watched)
+		return;
+	list = f->file ? &l->system->files : &l->system->watchers[f->watched_fd];
+	LL_DELETE(*list, f);
+	f->watched = false;
+	if (!f->file)
+		update_epoll(l, f->watched_fd, true);
+	f->file = false;
 }
 
 static int
 register_fd(struct loop *l, struct loop_fd *f)
 {
-	bool was_known;
+	bool was_watched;
 
 	if (room_for(l, f->fd) < 0)
 		return -1;
-	f->known_fd = f->fd;
-	f->known_events = f->events;
+	f->watched_fd = f->fd;
+	f->watched_events = f->events;
 	if (f->file)
 		return 0;
-	was_known = l->system->watchers[f->fd] != NULL;
-	if (!f->known)
-		link_to(&l->system->watchers[f->fd], f);
-	if (update_epoll(l, f->fd, was_known) == 0)
+	was_watched = l->system->watchers[f->fd] != NULL;
+	if (!f->watched)
+		LL_PREPEND(l->system->watchers[f->fd], f);
+	f->watched = true;
+	if (update_epoll(l, f->fd, was_watched) == 0)
 		return 0;
-	unlink_from(&l->system->watchers[f->fd], f);
-	f->known = false;
+	LL_DELETE(l->system->watchers[f->fd], f);
+	f->watched = false;
 	/* A file is always ready, and a bad descriptor is its owner's to find. */
 	if (errno != EPERM && errno != EBADF)
 		return -1;
 	f->file = true;
-	link_to(&l->system->files, f);
+	f->watched = true;
+	LL_PREPEND(l->system->files, f);
 	return 0;
 }
 
-/* Does the kernel know what is wanted? */
+/* Does epoll watch for what is wanted? */
 static bool
 is_settled(const struct loop_fd *f)
 {
-	return loop_wants(f) ? f->known && f->known_fd == f->fd && f->known_events == f->events : !f->known;
+	return loop_wants(f) ? f->watched && f->watched_fd == f->fd && f->watched_events == f->events : !f->watched;
 }
 
 void
@@ -173,27 +163,22 @@ loop_watch(struct loop *l, struct loop_fd *f, short events)
 	if (!f->added || f->changed || is_settled(f))
 		return;
 	f->changed = true;
-	f->next_changed = l->system->changed;
-	l->system->changed = f;
+	LL_PREPEND2(l->system->changed, f, next_changed);
 }
 
 void
 loop_system_add(struct loop *l, struct loop_fd *f)
 {
-	f->known = f->file = f->changed = false;
+	f->watched = f->file = f->changed = false;
 	loop_watch(l, f, f->events);
 }
 
 void
 loop_system_remove(struct loop *l, struct loop_fd *f)
 {
-	struct loop_fd **at = &l->system->changed;
-
 	unregister_fd(l, f);
-	while (f->changed && *at != f)
-		at = &(*at)->next_changed;
 	if (f->changed)
-		*at = f->next_changed;
+		LL_DELETE2(l->system->changed, f, next_changed);
 	f->changed = false;
 }
 
@@ -205,7 +190,7 @@ loop_system_prepare(struct loop *l)
 
 	/* All that goes, before a new descriptor has the number of an old one. */
 	for (f = l->system->changed; f; f = f->next_changed)
-		if (!loop_wants(f) || f->fd != f->known_fd)
+		if (!loop_wants(f) || f->fd != f->watched_fd)
 			unregister_fd(l, f);
 	while ((f = l->system->changed)) {
 		l->system->changed = f->next_changed;
@@ -224,7 +209,7 @@ loop_system_wait(struct loop *l, int wait_ms)
 	int n;
 
 	for (f = l->system->files; f; f = f->next)
-		loop_note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
+		loop_note(l, f, (unsigned short)(f->watched_events & (POLLIN | POLLOUT)));
 	n = epoll_wait(l->system->epoll, events, EVENTS, l->ready ? 0 : wait_ms);
 	l->now = loop_clock();
 	if (n < 0)

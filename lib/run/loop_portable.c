@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "lib/run/loop_parts.h"
 #include "lib/run/proc.h"
@@ -98,22 +99,13 @@ loop_watch(struct loop *l, struct loop_fd *f, short events)
 void
 loop_system_add(struct loop *l, struct loop_fd *f)
 {
-	struct loop_fd **at = &l->system->first;
-
-	while (*at)
-		at = &(*at)->next;
-	f->next = NULL;
-	*at = f;
+	LL_APPEND(l->system->first, f);
 }
 
 void
 loop_system_remove(struct loop *l, struct loop_fd *f)
 {
-	struct loop_fd **at = &l->system->first;
-
-	while (*at != f)
-		at = &(*at)->next;
-	*at = f->next;
+	LL_DELETE(l->system->first, f);
 }
 
 int
@@ -142,8 +134,8 @@ loop_system_wait(struct loop *l, int wait_ms)
 	for (struct loop_fd *f = l->system->first; f; f = f->next) {
 		if (!loop_wants(f))
 			continue;
-		f->known_fd = f->fd;
-		f->known_events = f->events;
+		f->watched_fd = f->fd;
+		f->watched_events = f->events;
 		l->system->polled[n++] = (struct pollfd){.fd = f->fd, .events = f->events};
 	}
 	sigprocmask(SIG_UNBLOCK, &l->mask, NULL);

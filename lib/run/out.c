@@ -68,18 +68,18 @@ out_buf(struct out *o)
 }
 
 void
-out_mark(struct out *o, size_t before)
+out_end_record(struct out *o, size_t before)
 {
 	/* From 0 on there may be nothing new. */
 	if (log_buf(o->log)->n > before && (before > 0 || log_is_begun(o->log)))
-		log_mark(o->log);
+		log_end_record(o->log);
 }
 
 void
 out_commit(struct out *o, size_t before, int r)
 {
 	if (r == 0)
-		out_mark(o, before);
+		out_end_record(o, before);
 	else
 		log_add(o->log, slice(NULL, 0));
 }

@@ -27,7 +27,7 @@ int out_close(struct out *, int status);
 /* A record is appended to this buffer and then marked or committed. */
 struct buf *out_buf(struct out *);
 /* What has been appended since the buffer had `before` bytes is a record; nothing is none. */
-void out_mark(struct out *, size_t before);
+void out_end_record(struct out *, size_t before);
 /* The same where it may not have been built: r is 0, or -1, and what has been appended of it is taken back and counts as lost. */
 void out_commit(struct out *, size_t before, int r);
 /* Writes what there is, and waits until it is written. */

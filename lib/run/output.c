@@ -28,13 +28,22 @@ drop(struct output *out, struct block *b)
 		block_drop(b);
 }
 
+/* Removes the oldest part; its block is the caller's. */
+static struct block *
+remove_first(struct output *out)
+{
+	struct block *b = part_at(out, 0)->block;
+
+	out->first = (out->first + 1) & (out->cap - 1);
+	out->n--;
+	return b;
+}
+
 static void
 forget(struct output *out)
 {
-	for (; out->n > 0; out->n--) {
-		drop(out, out->parts[out->first].block);
-		out->first = (out->first + 1) & (out->cap - 1);
-	}
+	while (out->n > 0)
+		drop(out, remove_first(out));
 	out->discarded += out->queued;
 	out->queued = 0;
 	out->full = false;
@@ -149,13 +158,12 @@ output_end_line(struct output *out)
 }
 
 bool
-output_take(struct output *out, struct output_part *part)
+output_remove(struct output *out, struct output_part *part)
 {
 	if (out->n == 0)
 		return false;
 	*part = *part_at(out, 0);
-	out->first = (out->first + 1) & (out->cap - 1);
-	out->n--;
+	remove_first(out);
 	out->queued -= part->text.n;
 	out->full = out->full && out->queued > OUTPUT_LOW;
 	return true;
@@ -184,9 +192,7 @@ written(struct output *out, size_t n)
 			break;
 		}
 		n -= p->text.n;
-		drop(out, p->block);
-		out->first = (out->first + 1) & (out->cap - 1);
-		out->n--;
+		drop(out, remove_first(out));
 	}
 	if (out->queued <= OUTPUT_LOW)
 		out->full = false;

@@ -53,7 +53,7 @@ const char *proc_describe(int status, char *buf, size_t size);
 /* "KILL" for 9; NULL for what is no signal. */
 const char *proc_signal_name(int signal);
 
-/* The path of the program that runs, to be freed. NULL with errno: ENOMEM, or where the system does not tell it. */
+/* The path of the program that runs, to be freed. NULL with errno: ENOMEM, or where the system does not say it. */
 char *proc_self(void);
 /* The path of a program in the directory of the one that runs, to be freed; NULL with errno. */
 char *proc_beside(const char *name);

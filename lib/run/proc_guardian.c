@@ -50,7 +50,7 @@ groups_add(struct groups *g, pid_t group)
 	if (g->n == g->cap) {
 		at = realloc(g->at, cap * sizeof(*at));
 		if (!at)
-			return; /* nobody to tell; the others are still looked after */
+			return; /* nobody to report it to; the others still have a guardian */
 		g->at = at;
 		g->cap = cap;
 	}

@@ -10,7 +10,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc_parts.h"
 
-/* Its pipes end, and a guardian sees to the rest. */
+/* Its pipes end, and a guardian ends the others. */
 void
 proc_die_with_parent(int signal)
 {

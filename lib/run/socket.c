@@ -139,7 +139,7 @@ socket_send(int socket, struct slice text, int fd)
 
 /* The first descriptor that came goes to *fd, if that has none yet; how many came. */
 static size_t
-take_descriptors(struct msghdr *m, int *fd)
+read_descriptors(struct msghdr *m, int *fd)
 {
 	size_t i, n, came = 0;
 	int one;
@@ -179,7 +179,7 @@ socket_receive(int socket, struct buf *to, int *fd)
 	if (r < 0)
 		return -1;
 	/* More than there was room for have been closed by the kernel; that not even one came is the process's own limit. */
-	if (take_descriptors(&m, fd) == 0 && (m.msg_flags & MSG_CTRUNC)) {
+	if (read_descriptors(&m, fd) == 0 && (m.msg_flags & MSG_CTRUNC)) {
 		errno = EMFILE;
 		return -1;
 	}

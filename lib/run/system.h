@@ -32,4 +32,8 @@ int system_grow_pipe(int fd);
 /* How many of the bytes written to a pipe or socket its other side has not read, at least; 0 where that cannot be known. */
 int system_unread(int fd);
 
+
+/* A descriptor that can be read when something has been made in the directory, or moved there; it does not block. -1 with errno. */
+int system_watch_directory(const char *path);
+
 #endif

@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/run/proc.h"
 #include "lib/run/system.h"
 
 const short system_hangup = POLLRDHUP;
@@ -69,4 +71,12 @@ system_unread(int fd)
 	int n = 0;
 
 	return ioctl(fd, SIOCOUTQ, &n) < 0 && ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
+}
+
+int
+system_watch_directory(const char *path)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	return fd < 0 || inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) >= 0 ? fd : proc_close(fd);
 }

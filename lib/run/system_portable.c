@@ -118,3 +118,10 @@ system_unread(int fd)
 		return ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 	return poll(&p, 1, 0) == 0;
 }
+
+int
+system_watch_directory(const char *path)
+{
+	(void)path;
+	return unknown();
+}

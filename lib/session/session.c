@@ -117,17 +117,16 @@ set_parent(struct session *s, struct session *parent)
 	parent->children++;
 }
 
-/* A message speaks of a session: it may be new, or be opened, or be reported as one that nobody has opened. NULL: out of memory. */
+/*
+ * A message speaks of a session: one that is known, or (s NULL) of this id. It may be new, or be opened, or be reported as one that
+ * nobody has opened. NULL: out of memory.
+ */
 static struct session *
-note_session(struct sessions *c, struct slice string, enum session_how how, struct session *parent)
+note_session(struct sessions *c, struct session *s, struct slice id, enum session_how how, struct session *parent)
 {
-	struct slice id = json_text(string, &c->text);
-	struct session *s = id.p ? sessions_find(c, id) : NULL;
-	bool fresh = id.p && !s;
+	bool fresh = !s;
 
-	if (fresh)
-		s = new_session(c, id);
-	if (!s)
+	if (fresh && (!id.p || !(s = new_session(c, id))))
 		return NULL;
 	c->last = s;
 	s->plain |= !c->seen.enveloped;
@@ -151,7 +150,7 @@ adopt(struct sessions *c, struct session *parent, struct slice update)
 
 	if (!id.p)
 		return 0;
-	child = note_session(c, id, SESSION_CHILD, fresh ? parent : NULL);
+	child = note_session(c, child, plain, SESSION_CHILD, fresh ? parent : NULL);
 	if (!child)
 		return -1;
 	if (joins && !fresh) {
@@ -206,7 +205,7 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 	static const enum session_how hows[] = {[ACP_SESSION_NEW] = SESSION_NEW, [ACP_SESSION_FORK] = SESSION_FORKED,
 		[ACP_NES_START] = SESSION_NES};
 	enum acp_method what = r->request->what;
-	struct slice id = m ? json_get_string(m->result, acp_session_id) : slice(NULL, 0);
+	struct slice id = m ? json_get_string(m->result, acp_session_id) : slice(NULL, 0), plain;
 	uint64_t version;
 
 	switch (what) {
@@ -219,9 +218,11 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 	case ACP_SESSION_FORK:
 	case ACP_NES_START:
 		c->opening--;
-		if (id.p)
-			c->seen.session = note_session(c, id, hows[what], NULL);
-		return id.p && !c->seen.session ? -1 : 0;
+		if (!id.p)
+			return 0;
+		plain = json_text(id, &c->text);
+		c->seen.session = note_session(c, plain.p ? sessions_find(c, plain) : NULL, plain, hows[what], NULL);
+		return c->seen.session ? 0 : -1;
 	case ACP_SESSION_LOAD:
 	case ACP_SESSION_RESUME:
 		end_history(c, r);
@@ -245,7 +246,7 @@ close_request(struct sessions *c, struct session_request *r, const struct msg *m
 {
 	int e = 0;
 
-	requests_take(c->requests, r->request);
+	requests_remove(c->requests, r->request);
 	free_answered(c);
 	c->answered = r;
 	session_emit(c, (struct session_event){.kind = SESSION_RESPONDED, .session = r->session, .turn = r->turn, .question = r->question,
@@ -525,7 +526,7 @@ name_session(struct sessions *c, struct session_message *seen)
 		seen->copy = true;
 		return 0;
 	}
-	seen->session = note_session(c, id, how, NULL);
+	seen->session = note_session(c, seen->session, plain, how, NULL);
 	return seen->session ? 0 : -1;
 }
 

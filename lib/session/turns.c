@@ -78,19 +78,11 @@ session_accepts(struct slice result, bool v2)
 		(v2 || json_get_string(result, "messageId").p);
 }
 
-static uint64_t
-add_hash(uint64_t h, struct slice bytes)
-{
-	for (size_t i = 0; i < bytes.n; i++)
-		h = (h ^ (unsigned char)bytes.p[i]) * 1099511628211u;
-	return h;
-}
-
 /* The same for the same idle state; never 0. */
 static uint64_t
 hash_of(struct slice state)
 {
-	return add_hash(add_hash(14695981039346656037u, json_get(state, "usage")), json_get(state, acp_stop_reason)) | 1;
+	return slice_hash(slice_hash(0, json_get(state, "usage")), json_get(state, acp_stop_reason)) | 1;
 }
 
 /* Does something go on without a turn? What runs in a terminal is not listed as a call, so all calls may. */

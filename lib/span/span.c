@@ -13,6 +13,7 @@ struct span {
 	double started;
 	const struct session *ending; /* whose turn ends; or NULL */
 	struct usage_sums own;     /* what usage says of that turn */
+	uint64_t turns;            /* that were asked for */
 	bool failed;               /* out of memory */
 };
 
@@ -73,13 +74,14 @@ begin_turn(struct span *sp, const struct session_event *e)
 		sp->failed = true;
 		return;
 	}
-	if (!e->turn->data && e->turn->prompted) {
-		parent = json_get(json_get(e->message->message.msg.params, "_meta"), "traceparent");
+	if (!e->turn->data) {
+		d->order = ++sp->turns;
+		d->asked = e->t;
+		parent = e->turn->prompted ? json_path(e->message->message.msg.params, "_meta.traceparent") : slice(NULL, 0);
 		sp->failed |= json_type(parent) == JSON_STRING && json_unescape(parent, &d->parent) < 0;
 	}
 	e->turn->data = d;
 	d->session = e->session;
-	d->prompted = e->turn->prompted;
 	d->times[SPAN_FIRST_UPDATE] = d->times[SPAN_FIRST_TEXT] = SPAN_NEVER;
 	d->begin = d->at = e->t;
 	d->number = e->turn->number;
@@ -117,13 +119,19 @@ end_turn(struct span *sp, const struct session_event *e)
 static bool
 is_text(const struct session_message *m, struct span_turn *t)
 {
+	static const char *const names[] = {"type", "text"};
 	bool says = json_string_is(m->kind, "agent_message_chunk");
-	struct slice content;
+	struct json_iter it = {.in = m->members}, content;
+	struct slice key, v[2];
 
 	if (!says && !json_string_is(m->kind, "agent_thought_chunk"))
 		return json_string_is(m->kind, "agent_message");
-	content = json_get(m->members, "content");
-	if (!json_string_is(json_get(content, "type"), "text") || json_get_string(content, "text").n <= 2)
+	while (json_step(&it, &key) && !json_string_is(key, acp_content))
+		json_value(&it);
+	if (!key.p || !json_enter(&it, &content))
+		return false;
+	json_pick(&content, names, 2, v);
+	if (!json_string_is(v[0], "text") || json_type(v[1]) != JSON_STRING || v[1].n <= 2)
 		return false;
 	t->chunks++;
 	return says;
@@ -141,7 +149,7 @@ end_wait_for_agent(const struct session_message *m)
 		return;
 	clock_turn(t, m->message.t);
 	end_silence(t);
-	if (!m->kind.p || json_string_is(m->kind, acp_state_update))
+	if (!m->kind.p || (m->update.p && json_string_is(m->kind, acp_state_update)))
 		return;
 	if (t->times[SPAN_FIRST_UPDATE] == SPAN_NEVER)
 		t->times[SPAN_FIRST_UPDATE] = m->message.t - t->begin;
@@ -171,11 +179,14 @@ keep(struct buf *to, struct slice string)
 static void
 describe(struct span *sp, struct span_tool *t, const struct session_message *m)
 {
-	struct slice update = m->update.p ? m->update : json_get(m->message.msg.params, "toolCall"), name = json_get(update, "name");
+	static const char *const names[] = {"kind", "name", "title", "_meta"};
+	struct json_iter it = {.in = m->update.p ? m->update : json_get(m->message.msg.params, "toolCall")};
+	struct slice v[4];
 
-	if (json_type(name) != JSON_STRING)
-		name = json_path(update, "_meta.claudeCode.toolName");
-	sp->failed |= keep(&t->kind, json_get(update, "kind")) || keep(&t->name, name) || keep(&t->title, json_get(update, "title"));
+	json_pick(&it, names, 4, v);
+	if (json_type(v[1]) != JSON_STRING)
+		v[1] = json_path(v[3], "claudeCode.toolName");
+	sp->failed |= keep(&t->kind, v[0]) || keep(&t->name, v[1]) || keep(&t->title, v[2]);
 }
 
 static void
@@ -272,16 +283,34 @@ end_wait(struct span *sp, const struct session_event *e)
 
 /* --- requests --- */
 
+/* Of MCP's calls the tool is kept: responses do not name it. */
+static void
+begin_request(struct span *sp, const struct session_event *e)
+{
+	struct slice tool = {NULL, 0};
+
+	if (json_string_is(e->request->request->method, "tools/call"))
+		tool = json_get_string(e->message->message.msg.params, "name");
+	if (tool.p && !(e->request->data = strndup(tool.p, tool.n)))
+		sp->failed = true;
+}
+
 static void
 end_request(struct span *sp, const struct session_event *e)
 {
 	const struct request *r = e->request->request;
-	const struct span_request q = {.from = e->request->enveloped ? acp_other_side(r->from) : r->from, .kind = MSG_REQUEST,
-		.method = r->method, .session = r->session, .begin = r->t, .end = e->t,
-		.failed = e->message && e->message->message.msg.error.p && !e->unanswered, .unfinished = e->unanswered};
+	const struct msg *msg = e->message && !e->unanswered ? &e->message->message.msg : NULL;
+	struct span_request q = {.from = e->request->enveloped ? acp_other_side(r->from) : r->from, .kind = MSG_REQUEST, .at = e->session,
+		.method = r->method, .begin = r->t, .end = e->t, .failed = msg && msg->error.p, .unfinished = e->unanswered};
 
+	if (e->request->data) {
+		q.tool = slice_of(e->request->data);
+		q.tool_failed = msg && json_type(json_get(msg->result, "isError")) == JSON_TRUE;
+	}
 	if (!e->request->copy)
 		happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
+	free(e->request->data);
+	e->request->data = NULL;
 }
 
 static void
@@ -295,6 +324,9 @@ see_event(void *arg, const struct session_event *e)
 	}
 	usage_happened(sp->usage, e);
 	switch (e->kind) {
+	case SESSION_REQUESTED:
+		begin_request(sp, e);
+		break;
 	case SESSION_RESPONDED:
 		/* Before what it ends. */
 		if (!e->unanswered)
@@ -373,18 +405,6 @@ span_usage(const struct span *sp)
 	return sp->usage;
 }
 
-/* Does it say something about usage? Most messages are chunks: their kind stands at the beginning, and they have one word for it. */
-static bool
-may_matter(const struct span *sp, const struct message *m)
-{
-	enum { KIND = 160 };
-	struct slice params = m->msg.params;
-
-	if (m->msg.what == ACP_SESSION_UPDATE && memmem(params.p, params.n < KIND ? params.n : KIND, "_chunk\"", 7))
-		return memmem(params.p, params.n, "sage", 4) || memmem(params.p, params.n, "\\u00", 4);
-	return usage_may_matter(&sp->words, m->line);
-}
-
 int
 span_see(struct span *sp, const struct message *original)
 {
@@ -394,7 +414,8 @@ span_see(struct span *sp, const struct message *original)
 
 	if (original->msg.kind == MSG_NOISE)
 		return 0;
-	if (sessions_see(sp->sessions, original, &m) < 0 || (may_matter(sp, original) && usage_message(sp->usage, m) < 0))
+	if (sessions_see(sp->sessions, original, &m) < 0 ||
+		(usage_may_matter(&sp->words, original->msg.text) && usage_message(sp->usage, m) < 0))
 		return -1;
 	msg = &m->message.msg;
 	if (msg->kind == MSG_NOTIFICATION && !m->copy) {

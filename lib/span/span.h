@@ -19,9 +19,10 @@ struct span_request {
 	enum acp_side from;   /* whom its sender speaks as */
 	enum msg_kind kind;
 	struct slice method;  /* a JSON string */
-	struct slice session; /* a JSON string, or p NULL */
-	const struct session *at; /* of a notification: its session, or NULL */
+	const struct session *at; /* its session, or NULL */
 	struct slice update;  /* the kind of a session/update: a JSON string, or p NULL */
+	struct slice tool;    /* the name in a tools/call of MCP: a JSON string, or p NULL */
+	bool tool_failed;     /* it is that, and the result says isError */
 	uint64_t begin, end;
 	bool failed;          /* the response is an error */
 	bool unfinished;      /* there was no response */
@@ -38,9 +39,9 @@ enum {
 
 struct span_turn {
 	const struct session *session;
-	uint64_t number;        /* in its session, from 1 */
+	uint64_t number;        /* in its session, from 1; while it waits for the one before, 0 */
+	uint64_t order, asked;  /* among all turns that were asked for, and when: both stay as they are while it waits */
 	uint64_t begin, end;
-	bool prompted;          /* a prompt began it */
 	bool failed;            /* the prompt's response is an error */
 	bool unfinished;        /* the stream ended first */
 	struct slice stop;      /* the stop reason: a JSON string, or p NULL */

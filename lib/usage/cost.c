@@ -16,9 +16,8 @@ written_places(struct slice amount)
 	return n > DECIMAL_PLACES ? DECIMAL_PLACES : (uint32_t)n;
 }
 
-/* Has it begun anew? Binary fractions fall in their last digits without that. */
-static bool
-fell(struct decimal now, struct decimal last)
+bool
+usage_cost_fell(struct decimal now, struct decimal last)
 {
 	return now.units < last.units - last.units / SAME_PART;
 }
@@ -55,7 +54,7 @@ account_of(struct usage_session *s, uint32_t currency)
 static void
 account_add(struct usage_account *a, struct decimal amount, bool restored)
 {
-	if (fell(amount, a->last)) {
+	if (usage_cost_fell(amount, a->last)) {
 		a->restarts++;
 		a->too_large |= !decimal_add(a->closed, a->last, &a->closed);
 	} else if (a->restarted && !restored) {
@@ -242,7 +241,7 @@ cost_of(struct usage_part *part, uint32_t currency)
 
 /* 0, or -1 out of memory. */
 static int
-take_value(struct usage *u, struct usage_session *s, struct usage_cost *c, struct usage_account *a, struct decimal amount, uint64_t t)
+set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct usage_account *a, struct decimal amount, uint64_t t)
 {
 	bool first = !c->nonzero && amount.units != 0;
 
@@ -254,7 +253,7 @@ take_value(struct usage *u, struct usage_session *s, struct usage_cost *c, struc
 		c->nonzero = true;
 		c->first = amount;
 		c->restored = !s->worked;
-	} else if (fell(amount, c->last)) {
+	} else if (usage_cost_fell(amount, c->last)) {
 		c->restarts++;
 		a->too_large |= !decimal_add(c->closed, c->last, &c->closed);
 	}
@@ -263,7 +262,7 @@ take_value(struct usage *u, struct usage_session *s, struct usage_cost *c, struc
 }
 
 int
-usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
+usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
 	const struct usage_cost *latest = usage_costs(s);
 	uint32_t currency, was = latest ? latest->currency : 0;
@@ -301,7 +300,7 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 	s->paid = s->now;
 	s->cleared = false;
 	c->places = written_places(r->amount);
-	if (take_value(u, s, c, a, amount, t) < 0)
+	if (set_cost(u, s, c, a, amount, t) < 0)
 		return -1;
 	if (a->too_large)
 		usage_note_malformed(u, s, "a sum of costs that is too large");

@@ -47,12 +47,14 @@ usage_sums_less(struct usage_sums *s, const struct usage_sums *less)
 int
 usage_sum_put(const struct usage_sums *s, enum usage_type t, struct buf *to)
 {
-	decimal_units n = s->n[t];
+	decimal_units n = s->n[t] < 0 ? -s->n[t] : s->n[t];
 	char text[40], *p = text + sizeof(text);
 
 	do
 		*--p = (char)('0' + (int)(n % 10));
 	while (n /= 10);
+	if (s->n[t] < 0)
+		*--p = '-';
 	return buf_add(to, p, (size_t)(text + sizeof(text) - p));
 }
 
@@ -69,6 +71,39 @@ usage_sums_put(const struct usage_sums *s, struct buf *to)
 		comma = ",";
 	}
 	return r | buf_add(to, "}", 1);
+}
+
+/* A sum may be larger than any count: its digits. */
+static bool
+read_sum(struct slice v, decimal_units *n)
+{
+	const char *p = v.p, *end = v.p + v.n;
+	bool negative = *p == '-';
+
+	for (*n = 0, p += negative; p < end; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		*n = *n * 10 + (*p - '0');
+		if (*n >> 95)
+			return false;
+	}
+	*n = negative ? -*n : *n;
+	return true;
+}
+
+const char *
+usage_sums_read(struct slice object, struct usage_sums *s)
+{
+	struct slice v;
+
+	*s = (struct usage_sums){0};
+	for (unsigned i = 0; i < USAGE_TYPES; i++) {
+		v = json_get(object, types[i]);
+		if (v.p && (json_type(v) != JSON_NUMBER || !read_sum(v, &s->n[i])))
+			return types[i];
+		s->has |= (uint8_t)(v.p ? 1u << i : 0);
+	}
+	return NULL;
 }
 
 uint64_t
@@ -141,7 +176,7 @@ usage_inclusion(const struct usage_counts *c)
 
 /* Takes `what` out of what it lies in, as far as there is something. */
 static void
-take_out(decimal_units *whole, decimal_units what)
+subtract(decimal_units *whole, decimal_units what)
 {
 	*whole = *whole > what ? *whole - what : 0;
 }
@@ -153,11 +188,11 @@ usage_disjoint(const struct usage_sums *s, uint8_t inside, decimal_units to[USAG
 
 	memcpy(to, s->n, sizeof(s->n));
 	if (inside & USAGE_READ_INSIDE)
-		take_out(&to[USAGE_INPUT], to[USAGE_READ]);
+		subtract(&to[USAGE_INPUT], to[USAGE_READ]);
 	if (inside & USAGE_WRITE_INSIDE)
-		take_out(&to[USAGE_INPUT], to[USAGE_WRITE]);
+		subtract(&to[USAGE_INPUT], to[USAGE_WRITE]);
 	if (inside & USAGE_THOUGHT_INSIDE)
-		take_out(&to[USAGE_OUTPUT], to[USAGE_THOUGHT]);
+		subtract(&to[USAGE_OUTPUT], to[USAGE_THOUGHT]);
 	for (to[USAGE_TOTAL] = 0, i = USAGE_INPUT; i < USAGE_TYPES; i++)
 		to[USAGE_TOTAL] += to[i];
 }

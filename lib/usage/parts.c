@@ -160,34 +160,18 @@ amount(struct reading *g, struct slice object, const char *name)
 	return d;
 }
 
-/* A sum may be larger than any count: its digits. */
-static bool
-read_sum(struct slice v, decimal_units *n)
-{
-	const char *p;
-
-	for (*n = 0, p = v.p; p < v.p + v.n; p++) {
-		if (*p < '0' || *p > '9')
-			return false;
-		*n = *n * 10 + (*p - '0');
-		if (*n >> 95)
-			return false;
-	}
-	return true;
-}
-
 static void
 read_sums(struct reading *g, struct slice object, const char *name, struct usage_sums *s)
 {
-	struct slice in = member(g, object, name, JSON_OBJECT), v;
+	struct slice in = member(g, object, name, JSON_OBJECT);
+	const char *bad;
 
 	*s = (struct usage_sums){0};
-	for (unsigned i = 0; in.p && i < USAGE_TYPES; i++) {
-		v = member(g, in, usage_type_name((enum usage_type)i), JSON_NUMBER);
-		s->has |= (uint8_t)(v.p ? 1u << i : 0);
-		if (v.p && !read_sum(v, &s->n[i]))
-			wrong(g, usage_type_name((enum usage_type)i));
-	}
+	bad = in.p ? usage_sums_read(in, s) : NULL;
+	for (unsigned i = 0; i < USAGE_TYPES && !bad; i++)
+		bad = s->n[i] < 0 ? usage_type_name((enum usage_type)i) : NULL;
+	if (bad)
+		wrong(g, bad);
 }
 
 static int
@@ -380,7 +364,7 @@ name_tallies(struct usage_part *p, uint32_t model)
 		if (t->model || !model) {
 			at = &t->next;
 		} else if (!named) {
-			t->model = model;
+			t->model = model & USAGE_MODEL_BITS;
 		} else {
 			usage_tally_add(named, t);
 			*at = t->next;

@@ -197,7 +197,7 @@ read_child_state(struct usage_report *r, struct slice state)
 }
 
 static void
-take(struct usage_report *r, enum role role, struct slice value)
+add_count(struct usage_report *r, enum role role, struct slice value)
 {
 	struct slice *const strings[] = {[MODEL] = &r->model, [STOP] = &r->stop, [CHILD] = &r->child, [SESSION] = &r->session,
 		[TITLE] = &r->title};
@@ -266,7 +266,7 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 			if (!second && p->path[1])
 				walk(r, in, first, value, name);
 			else
-				take(r, p->role, value);
+				add_count(r, p->role, value);
 			break;
 		}
 	}
@@ -274,11 +274,11 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 
 /* What the table says of values that were found under first_names. */
 static void
-take_all(struct usage_report *r, unsigned in, const struct slice *values)
+add_counts(struct usage_report *r, unsigned in, const struct slice *values)
 {
 	for (const struct source *p = sources; p < sources + SOURCES; p++)
 		if ((p->in & in) && !p->path[0] && values[p->first].p)
-			take(r, p->role, values[p->first]);
+			add_count(r, p->role, values[p->first]);
 	if (values[NAME_MODELS].p)
 		walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
 	if (values[META].p)
@@ -293,7 +293,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	const char *wrong = NULL;
 	double reported;
 
-	take_all(r, in, values);
+	add_counts(r, in, values);
 	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
 	/* What the drafts have beside them. */

@@ -63,13 +63,19 @@ is_word_at(const char *from, const char *p, const char *end)
 	return false;
 }
 
-/* Byte by byte. begin: how far back a word may reach. */
+/* Byte by byte. */
 static const char *
-find_plainly(const struct usage_words *m, const char *begin, const char *from, const char *end)
+find_plainly(const struct usage_words *m, const char *from, const char *end)
 {
-	for (const char *p = from; p < end; p++)
-		if ((m->low[0][*p & 15] & m->high[0][*p >> 4 & 15]) && is_word_at(begin, p, end))
+	unsigned char all;
+
+	for (const char *p = from; end - p >= RARE; p++) {
+		all = 255;
+		for (int j = 0; j < RARE; j++)
+			all &= m->low[j][p[j] & 15] & m->high[j][p[j] >> 4 & 15];
+		if (all && is_word_at(from, p, end))
 			return p;
+	}
 	return end;
 }
 
@@ -96,6 +102,9 @@ usage_words(struct usage_words *m)
 }
 
 #if defined(__x86_64__)
+/* Bytes that are looked at for so many places at a time; the last ones of a text are looked at twice. */
+enum { AT_ONCE_32 = 32 + RARE - 1, AT_ONCE_64 = 64 + RARE - 1 };
+
 __attribute__((target("avx2"))) static inline __m256i
 twice(const unsigned char *table)
 {
@@ -107,14 +116,17 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 {
 	const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
 	__m256i low[RARE], high[RARE], all, v;
-	const char *p = from, *hit;
+	const char *p, *hit;
 	unsigned found;
 
+	if (end - from < AT_ONCE_32)
+		return find_plainly(m, from, end);
 	for (int j = 0; j < RARE; j++) {
 		low[j] = twice(m->low[j]);
 		high[j] = twice(m->high[j]);
 	}
-	for (; end - p >= 32 + RARE; p += 32) {
+	for (p = from; end - p >= RARE; p += 32) {
+		p = end - p < AT_ONCE_32 ? end - AT_ONCE_32 : p;
 		all = _mm256_set1_epi8(-1);
 		for (int j = 0; j < RARE; j++) {
 			v = _mm256_loadu_si256((const __m256i *)(const void *)(p + j));
@@ -128,7 +140,7 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 				return hit;
 		}
 	}
-	return find_plainly(m, from, p, end);
+	return end;
 }
 
 /* The same with twice as many at a time. */
@@ -137,13 +149,16 @@ find_64(const struct usage_words *m, const char *from, const char *end)
 {
 	const __m512i nibble = _mm512_set1_epi8(15);
 	__m512i low[RARE], high[RARE], all, v;
-	const char *p = from, *hit;
+	const char *p, *hit;
 
+	if (end - from < AT_ONCE_64)
+		return find_32(m, from, end);
 	for (int j = 0; j < RARE; j++) {
 		low[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->low[j]));
 		high[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->high[j]));
 	}
-	for (; end - p >= 64 + RARE; p += 64) {
+	for (p = from; end - p >= RARE; p += 64) {
+		p = end - p < AT_ONCE_64 ? end - AT_ONCE_64 : p;
 		all = _mm512_set1_epi8(-1);
 		for (int j = 0; j < RARE; j++) {
 			v = _mm512_loadu_si512(p + j);
@@ -156,7 +171,7 @@ find_64(const struct usage_words *m, const char *from, const char *end)
 				return hit;
 		}
 	}
-	return find_plainly(m, from, p, end);
+	return end;
 }
 #endif
 
@@ -167,7 +182,7 @@ usage_find(const struct usage_words *m, const char *from, const char *end)
 	if (m->wide)
 		return m->wide == 64 ? find_64(m, from, end) : find_32(m, from, end);
 #endif
-	return find_plainly(m, from, from, end);
+	return find_plainly(m, from, end);
 }
 
 bool

@@ -1,4 +1,5 @@
-/* Names and sessions: what is kept, and how it is found. */
+/* Names and sessions: what is kept, how it is found, and what is said of it, once each. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -167,16 +168,43 @@ usage_sessions(const struct usage *u)
 	return u->sessions;
 }
 
-struct usage_session *
-usage_next(const struct usage_session *s)
-{
-	return s->hh.next;
-}
-
 size_t
 usage_count(const struct usage *u)
 {
 	return HASH_COUNT(u->sessions);
+}
+
+/* --- what is said --- */
+
+void
+usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose, const char *format, ...)
+{
+	SCOPED struct buf text = {0};
+	va_list ap;
+
+	if (s->noted & what)
+		return;
+	s->noted |= (uint16_t)what;
+	if (!u->spec.note)
+		return;
+	va_start(ap, format);
+	if (buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
+		u->spec.note(u->spec.arg, s, verbose, text.p);
+	va_end(ap);
+}
+
+void
+usage_note_malformed(struct usage *u, struct usage_session *s, const char *what)
+{
+	s->now->malformed++;
+	usage_note(u, s, USAGE_NOTE_WRONG, false, "malformed usage: %s", what);
+}
+
+void
+usage_emit(struct usage *u, const struct usage_event *e)
+{
+	if (u->spec.event)
+		u->spec.event(u->spec.arg, e);
 }
 
 /* --- parts --- */
@@ -213,9 +241,9 @@ usage_tally_of(struct usage_part *part, uint32_t model, int32_t period, uint8_t 
 	for (; (t = *p) && (t->model != model || t->period != period || t->tier != tier); p = &t->next)
 		;
 	if (!t && (t = *p = calloc(1, sizeof(*t)))) {
-		t->model = model;
+		t->model = model & USAGE_MODEL_BITS;
 		t->period = period;
-		t->tier = tier;
+		t->tier = tier & 15u;
 	}
 	return t;
 }

@@ -239,6 +239,8 @@ usage_judge(struct usage *u, struct usage_session *s)
 	for (size_t i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
 	report_anomalies(u, s, &e);
+	/* It is among the session's turns now. */
+	t->state = USAGE_NO_TURN;
 	usage_emit(u, &e);
 	free(t->calls);
 	free(t->sub_agents);
@@ -254,7 +256,7 @@ usage_finish(struct usage *u, struct usage_session *s)
 
 /* The rows of a response. */
 static int
-take_rows(struct usage *u, struct usage_session *s, struct slice array)
+count_rows(struct usage *u, struct usage_session *s, struct slice array)
 {
 	struct json_iter it = {.in = array};
 	struct usage_turn *t = &s->turn;
@@ -304,7 +306,7 @@ usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_
 	t->stop = r->stop.p ? usage_intern_string(u, USAGE_WORD, r->stop) : r->failed ? usage_intern(u, USAGE_WORD, slice_of(failed)) : 0;
 	t->reported |= r->counts.has || r->rows.p;
 	DL_APPEND2(u->waiting, s, waits_before, waits_after);
-	return take_rows(u, s, r->rows);
+	return count_rows(u, s, r->rows);
 }
 
 /* What was evidence of the basis is none for what comes. */

@@ -118,22 +118,12 @@ end_turn(struct usage *u, struct usage_session *s, const struct session_event *e
 	return 0;
 }
 
-static uint32_t
-hash(uint32_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	while (n-- > 0)
-		h = (h ^ *p++) * 16777619u;
-	return h;
-}
-
 /*
  * Version 2's states. A sub-agent has no turns: its work ends when it becomes idle. Idle snapshots repeat, and one
  * completion is counted once; the first one without any work before it is of what was before.
  */
 static int
-take_state(struct usage *u, struct usage_session *s, const struct session_event *e)
+add_state(struct usage *u, struct usage_session *s, const struct session_event *e)
 {
 	bool idle = json_string_is(json_get_string(e->state, acp_state), acp_idle), replayed = session_is_replayed(e->session), ends;
 	struct usage_report r;
@@ -148,7 +138,7 @@ take_state(struct usage *u, struct usage_session *s, const struct session_event 
 	if (!e->session->parent || e->session->turn)
 		return 0;
 	usage_read(&e->message->message, &r);
-	h = hash(hash(2166136261u, r.counts.n, sizeof(r.counts.n)), r.stop.p, r.stop.n) | 1;
+	h = (uint32_t)slice_hash(slice_hash(0, slice((const char *)r.counts.n, sizeof(r.counts.n))), r.stop) | 1;
 	ends = !replayed && (s->busy || (r.counts.has && s->idle && h != s->idle));
 	if (ends || !s->idle || replayed)
 		s->idle = h;
@@ -203,7 +193,7 @@ handle(struct usage *u, const struct session_event *e)
 	case SESSION_TURN_ENDED:
 		return end_turn(u, s, e);
 	case SESSION_STATE:
-		return take_state(u, s, e);
+		return add_state(u, s, e);
 	case SESSION_HISTORY_BEGAN:
 		return begin_history(u, s);
 	default:
@@ -224,7 +214,7 @@ usage_happened(void *arg, const struct session_event *e)
 
 /* A response to a prompt that was sent before all that is known here: of the only session there is, or of one without a name. */
 static int
-take_response(struct usage *u, uint64_t t, const struct usage_report *r)
+add_response(struct usage *u, uint64_t t, const struct usage_report *r)
 {
 	struct usage_session *only = NULL;
 	unsigned n = 0;
@@ -251,7 +241,7 @@ name_session(struct usage *u, struct usage_session *s, const struct usage_report
 }
 
 static int
-take_child(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
+add_child(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
 	struct usage_session *child, *up;
 
@@ -273,7 +263,7 @@ take_child(struct usage *u, struct usage_session *s, uint64_t t, const struct us
 }
 
 static int
-take_call(struct usage_session *s, const struct usage_report *r)
+add_call(struct usage_session *s, const struct usage_report *r)
 {
 	struct usage_turn *t = &s->turn;
 	struct usage_sums **sums;
@@ -295,7 +285,7 @@ take_call(struct usage_session *s, const struct usage_report *r)
 }
 
 static void
-take_context(struct usage *u, struct usage_session *s, const struct usage_report *r)
+add_context(struct usage *u, struct usage_session *s, const struct usage_report *r)
 {
 	struct usage_part *p = s->now;
 
@@ -315,7 +305,7 @@ take_context(struct usage *u, struct usage_session *s, const struct usage_report
 
 /* Work that no prompt asked for, in version 1: only its cost is reported. */
 static void
-take_own_work(struct usage *u, struct usage_session *s)
+add_own_work(struct usage *u, struct usage_session *s)
 {
 	struct usage_tally *t;
 
@@ -328,21 +318,21 @@ take_own_work(struct usage *u, struct usage_session *s)
 }
 
 static int
-take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
+add_update(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
 	struct usage_event e = {.kind = USAGE_EVENT_UPDATE, .session = s, .t = t, .turn = &s->turn};
 	uint32_t model = s->model;
 	int cost;
 
 	s->worked |= r->unprompted;
-	cost = usage_take_cost(u, s, t, r);
-	if (cost < 0 || (r->call.has && take_call(s, r) < 0))
+	cost = usage_add_cost(u, s, t, r);
+	if (cost < 0 || (r->call.has && add_call(s, r) < 0))
 		return -1;
 	name_session(u, s, r);
 	e.changed = cost > 0;
 	if (r->has_used) {
 		e.changed |= !s->has_used || s->used != r->used || s->has_size != r->has_size || (r->has_size && s->size != r->size);
-		take_context(u, s, r);
+		add_context(u, s, r);
 	}
 	s->turn.spent |= e.changed && !r->replayed;
 	child_ran(s);
@@ -352,14 +342,14 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	s->turn.cost = r->amount.p ? USAGE_OWN_COST : s->turn.cost;
 	e.changed |= model != s->model;
 	if (r->unprompted && cost > 0)
-		take_own_work(u, s);
+		add_own_work(u, s);
 	if (r->has_used || r->amount.p || r->cost_null)
 		usage_emit(u, &e);
 	return 0;
 }
 
 int
-usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
+usage_add(struct usage *u, uint64_t t, const struct usage_report *r)
 {
 	struct usage_event e = {.kind = USAGE_EVENT_COMPACT, .t = t};
 	struct usage_session *s = NULL;
@@ -382,11 +372,11 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 		name_session(u, s, r);
 		return 0;
 	case USAGE_UPDATE:
-		return take_update(u, s, t, r);
+		return add_update(u, s, t, r);
 	case USAGE_STATE:
-		return r->call.has ? take_call(s, r) : 0;
+		return r->call.has ? add_call(s, r) : 0;
 	case USAGE_CHILD:
-		return take_child(u, s, t, r);
+		return add_child(u, s, t, r);
 	case USAGE_COMPACT:
 		e.session = s;
 		e.turn = &s->turn;
@@ -394,7 +384,7 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 		usage_emit(u, &e);
 		return 0;
 	case USAGE_RESPONSE:
-		return s ? 0 : take_response(u, t, r);
+		return s ? 0 : add_response(u, t, r);
 	default:
 		return 0;
 	}
@@ -420,11 +410,11 @@ usage_message(struct usage *u, const struct session_message *seen)
 {
 	struct usage_report r;
 
-	return u->failed ? -1 : read_message(seen, &r) ? usage_take(u, seen->message.t, &r) : 0;
+	return u->failed ? -1 : read_message(seen, &r) ? usage_add(u, seen->message.t, &r) : 0;
 }
 
 int
-usage_see(struct usage *u, const struct message *m, int (*take)(void *, const struct message *, const struct usage_report *), void *arg)
+usage_see(struct usage *u, const struct message *m, int (*report)(void *, const struct message *, const struct usage_report *), void *arg)
 {
 	/* Calls matter to nothing here. */
 	static const struct session_limits limits = {.sessions = 64 * 1024, .bytes = 8 * 1024 * 1024, .calls = 1};
@@ -437,7 +427,7 @@ usage_see(struct usage *u, const struct message *m, int (*take)(void *, const st
 		return -1;
 	if (!seen || !read_message(seen, &r))
 		return 0;
-	return take ? take(arg, &seen->message, &r) : usage_take(u, seen->message.t, &r);
+	return report ? report(arg, &seen->message, &r) : usage_add(u, seen->message.t, &r);
 }
 
 /* --- time --- */

@@ -57,6 +57,8 @@ void usage_sums_less(struct usage_sums *, const struct usage_sums *less);
 int usage_sum_put(const struct usage_sums *, enum usage_type, struct buf *);
 /* Appends them as a JSON object, by the names of their types. 0, or -1 out of memory. */
 int usage_sums_put(const struct usage_sums *, struct buf *);
+/* Reads such an object. NULL, or the name of the first that is no sum. */
+const char *usage_sums_read(struct slice object, struct usage_sums *);
 /* The sum, or what of it fits. */
 uint64_t usage_clip(decimal_units);
 /* The combinations that give the reported total: what all of them agree on. */
@@ -154,8 +156,6 @@ enum usage_turn_cost { USAGE_OWN_COST, USAGE_PERHAPS_BEFORE, USAGE_COST_BEFORE }
 
 /* What a session's turn has brought so far. */
 struct usage_turn {
-	enum usage_turn_state state;
-	enum usage_turn_cost cost;
 	uint64_t began, ended;             /* us; the prompt's and the response's time */
 	struct usage_counts counts;        /* of its response */
 	struct usage_sums *calls, *sub_agents; /* of those that were reported; NULL: none */
@@ -163,6 +163,8 @@ struct usage_turn {
 	struct usage_row *rows;
 	size_t nrows;
 	uint32_t ncalls, stop;             /* stop: a name */
+	enum usage_turn_state state : 8;
+	enum usage_turn_cost cost : 8;
 	bool work;                         /* a sub-agent's, which nobody has prompted: no turn */
 	bool reported;                     /* something of its usage was */
 	bool costed;                       /* a cost was known when it began */
@@ -205,14 +207,14 @@ struct usage_account {
 /* The tokens of a part on one model, in one period (usage_spec.period). */
 struct usage_tally {
 	struct usage_tally *next;
-	uint32_t model;            /* a name */
+	struct usage_sums *reported; /* of turns that report calls or rows: what these differ from own; while the basis is open */
+	uint32_t model : 24;       /* a name */
+	uint32_t tier : 4;         /* how many of usage_tiers the context was above */
+	bool own_lower : 1, billed_lower : 1; /* the sums are lower bounds */
 	int32_t period;
 	uint32_t turns, billed_turns; /* turns: those of the session's model; billed_turns: those that it was billed in */
-	uint8_t tier;              /* how many of usage_tiers the context was above */
-	bool own_lower, billed_lower; /* the sums are lower bounds */
 	struct usage_sums own;     /* of the main loop */
 	struct usage_sums billed;  /* sub-agents included, as far as they are reported */
-	struct usage_sums *reported; /* of turns that report calls or rows: what these differ from own; while the basis is open */
 };
 
 /* Money that was spent in a period. */
@@ -230,7 +232,7 @@ struct usage_part {
 	uint32_t number;           /* among those of its recording */
 	uint32_t agent, model, cwd, title, malformed; /* agent and the like: names, as they were last */
 	uint8_t inside;            /* USAGE_..._INSIDE and the like, by the totals */
-	enum usage_basis basis;    /* USAGE_AUTO: not decided */
+	enum usage_basis basis : 8; /* USAGE_AUTO: not decided */
 	bool restarted;            /* it began with a restart of the agent */
 	bool has_counts, has_rows; /* responses had counts; had rows per model */
 	bool has_used, has_size;   /* has_used: it has a peak, too */
@@ -266,14 +268,14 @@ struct usage_session {
 	uint16_t noted;
 	uint16_t tool_flags, costs_reached; /* for the tool, as is the level of its alerts */
 	uint8_t alert_level;
-	enum usage_origin origin;
-	bool v2, had_usage, lifetime, cleared;
-	bool busy;                 /* a sub-agent works */
-	bool fell, unreported;     /* counts have fallen; some turns did not report calls or rows */
-	bool worked;               /* since the agent was restarted it may have */
-	bool counted;              /* somebody has said what it used */
+	enum usage_origin origin : 8;
+	bool v2 : 1, had_usage : 1, lifetime : 1, cleared : 1;
+	bool busy : 1;             /* a sub-agent works */
+	bool fell : 1, unreported : 1; /* counts have fallen; some turns did not report calls or rows */
+	bool worked : 1;           /* since the agent was restarted it may have */
+	bool counted : 1;          /* somebody has said what it used */
 	/* The last that is known: what crosses from one recording to the next. */
-	bool has_used, has_size;
+	bool has_used : 1, has_size : 1;
 	uint64_t used, size;
 	uint32_t model, agent;
 	struct usage_turn turn;
@@ -331,10 +333,10 @@ void usage_free(struct usage *);
 int usage_begin(struct usage *, double started);
 /*
  * A message went by, as it came (usage_may_matter says which messages need not be shown): turns begin and end by it, and where it
- * says something about usage, `take` gets it out of its envelope, with its report; NULL: usage_take does. 0, or -1 out of memory
+ * says something about usage, `take` gets it out of its envelope, with its report; NULL: usage_add does. 0, or -1 out of memory
  * (or what take returned).
  */
-int usage_see(struct usage *, const struct message *, int (*take)(void *arg, const struct message *, const struct usage_report *),
+int usage_see(struct usage *, const struct message *, int (*report)(void *arg, const struct message *, const struct usage_report *),
 	void *arg);
 /*
  * The same for who has a fold of lib/session: all its events (arg is the usage), and after them the message, if it may matter.
@@ -344,7 +346,7 @@ int usage_message(struct usage *, const struct session_message *);
 /* The agent was restarted: its next costs may go on where they ended, or begin at 0. 0, or -1 out of memory. */
 int usage_restart(struct usage *);
 /* A report, already read. 0, or -1 out of memory. */
-int usage_take(struct usage *, uint64_t t, const struct usage_report *);
+int usage_add(struct usage *, uint64_t t, const struct usage_report *);
 /* Judges the turns that have ended, and of whose sessions nothing has come since `since` us. *next: when the last came of the next, or 0. */
 int usage_quiet(struct usage *, uint64_t since, uint64_t *next);
 /* Judges the turn of one session, if it has ended. 0, or -1 out of memory. */
@@ -353,8 +355,8 @@ int usage_finish(struct usage *, struct usage_session *);
 int usage_end(struct usage *);
 
 struct usage_session *usage_find_session(const struct usage *, struct slice id);
+/* The first; hh.next is the one after it. */
 struct usage_session *usage_sessions(const struct usage *);
-struct usage_session *usage_next(const struct usage_session *);
 size_t usage_count(const struct usage *);
 /* A name (of a model, a currency, a stop reason) by its number; 0 is none: "". */
 struct slice usage_name(const struct usage *, uint32_t);
@@ -404,6 +406,8 @@ bool usage_turn_tokens(const struct usage *, const struct usage_session *, struc
 bool usage_turn_context(const struct usage *, const struct usage_session *, uint64_t *);
 /* The cost in a currency over all recordings. False where there is none. */
 bool usage_cost_total(const struct usage_session *, uint32_t currency, struct usage_money *);
+/* Has a cost begun anew? Binary fractions fall in their last digits without that. */
+bool usage_cost_fell(struct decimal now, struct decimal last);
 /* May it have been more? */
 bool usage_cost_is_bound(const struct usage_money *);
 /* What the turn added to it. False where that is not known. */

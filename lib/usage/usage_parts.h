@@ -14,6 +14,7 @@ enum {
 	NAMES_MOST = 65536, /* how many different names of a kind are kept: a peer makes them up */
 	CURRENCIES_MOST = 1024,
 	NAMES_RECENT = 16,
+	USAGE_MODEL_BITS = 0xffffff, /* of usage_tally.model: all names of all kinds are fewer */
 	SAME_PART = 1000000, /* a cost that falls by less than this part of it has not begun anew */
 };
 
@@ -107,14 +108,14 @@ enum usage_type usage_spelled(struct slice key);
 /* The members of a row per model. */
 extern const char usage_row_model[], usage_row_counts[];
 
-/* Saying things (notes.c). usage_note: once for each `what` (USAGE_NOTE_...) and session. */
+/* Saying things (table.c). usage_note: once for each `what` (USAGE_NOTE_...) and session. */
 void usage_note(struct usage *, struct usage_session *, unsigned what, bool verbose, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 void usage_note_malformed(struct usage *, struct usage_session *, const char *what);
 void usage_emit(struct usage *, const struct usage_event *);
 
 /* Takes the cost of an update (cost.c). 1 where it changed, 0 where not, -1 out of memory. */
-int usage_take_cost(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);
+int usage_add_cost(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);
 /* The accounts: a restart of the agent; all anew from the parts (-1: out of memory); what they add to figures. */
 void usage_accounts_restart(struct usage_session *);
 int usage_accounts_make(struct usage *, struct usage_session *);

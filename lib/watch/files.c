@@ -67,9 +67,6 @@ bad_record(struct files *f, struct record *r, bool torn)
 	struct watch *w = f->w;
 
 	r->torn = torn;
-	/* Where lines are passed over nobody counts them. */
-	if (w->find)
-		r->number = 0;
 	if (w->bad)
 		watch_event(w, r);
 	else
@@ -115,7 +112,6 @@ read_line(struct files *f, const struct line *line, bool torn)
 
 	if (e < 0)
 		return -1;
-	r.offset = f->w->offset;
 	if (e == 0)
 		handle_record(f, &r, torn);
 	return 0;
@@ -137,6 +133,8 @@ skip(struct files *f)
 	hit = hit > from ? memrchr(from, '\n', (size_t)(hit - from)) : NULL;
 	if (!hit)
 		return;
+	for (const char *line = from; line <= hit; line = (const char *)memchr(line, '\n', (size_t)(hit + 1 - line)) + 1)
+		in->lines++;
 	f->w->offset += (uint64_t)(hit + 1 - from);
 	in->start += (size_t)(hit + 1 - from);
 	in->searched = in->start;
@@ -147,7 +145,7 @@ static int
 read_lines(struct files *f)
 {
 	struct watch *w = f->w;
-	struct record r = {.kind = RECORD_BAD, .error = {1, "longer than the limit"}};
+	struct record r = {.kind = RECORD_BAD, .error = {1, "longer than --max-line"}};
 	struct line line;
 	enum input_got got = INPUT_LINE;
 
@@ -156,7 +154,6 @@ read_lines(struct files *f)
 		got = input_line(&f->in, &line);
 		if (got == INPUT_PIECE && line.last) {
 			r.number = line.number;
-			r.offset = w->offset;
 			bad_record(f, &r, false);
 		} else if ((got == INPUT_LINE || got == INPUT_TORN) && read_line(f, &line, got == INPUT_TORN) < 0) {
 			return -1;
@@ -258,7 +255,7 @@ look_again(struct files *f)
 		if ((uint64_t)ours.st_size >= f->w->offset + (f->in.end - f->in.start))
 			return 0;
 		watch_warn(f->w, "it has been truncated");
-		f->in.start = f->in.end = f->in.searched = 0;
+		f->in.start = f->in.end = f->in.searched = f->in.lines = 0;
 	}
 	fd = open(f->w->file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return fd >= 0 ? open_again(f, fd) : errno == ENOENT ? 0 : -1;
@@ -302,6 +299,7 @@ static void
 read_file(struct files *f, int fd)
 {
 	struct watch *w = f->w;
+	SCOPED struct buf missed = {0};
 	struct stat st;
 
 	w->file = w->operands.name;
@@ -320,7 +318,9 @@ read_file(struct files *f, int fd)
 	if (f->stopped || w->done || w->leave || out_failed(&w->out))
 		w->operands.found = true;
 	f->cut |= w->operands.failed;
-	operands_judge(&w->operands);
+	if (f->lines && recording_missed(f->lines, w->operands.found, &missed) && buf_string(&missed) && w->operands.found)
+		watch_warn(w, "%s", missed.p);
+	operands_judge(&w->operands, missed.p);
 	input_close(&f->in);
 	recording_close(f->lines);
 	w->file = NULL;
@@ -365,12 +365,12 @@ watch_files(struct watch *w)
 	struct files f = {.w = w};
 	struct operands *in = &w->operands;
 	const struct frame_options *o = w->frame;
-	int status = out_open(&w->out, w->name, w->elsewhere ? NULL : o->output, o->append, w->inputs ? w->inputs : o->files), fd;
+	int status = out_open(&w->out, w->name, w->whole ? NULL : o->output, o->append, w->inputs ? w->inputs : o->files), fd;
 
 	if (status)
 		return status;
 	*in = (struct operands){.tool = w->name, .files = o->files, .limit = o->limit};
-	status = w->open ? w->open(w) : 0;
+	status = watch_open(w);
 	if (status == 0 && open_loop(&f) < 0) {
 		cli_warn(w->name, "%s", strerror(errno));
 		status = EXIT_FAILED;

@@ -24,7 +24,7 @@ begin(void *state, struct frame *f)
 	w->timed = true;
 	w->out.log = frame_log(f);
 	/* What was written before is let alone until the chain has taken us in. */
-	if (w->frame->attach && w->open && w->open(w))
+	if (w->frame->attach && watch_open(w))
 		return -1;
 	watch_begin(w, &start);
 	return 0;
@@ -80,7 +80,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	}
 	r.kind = kinds[e->kind];
 	if (e->kind == FRAME_LONG) {
-		snprintf(why, sizeof(why), "a line longer than %zu bytes", w->frame->limit);
+		snprintf(why, sizeof(why), "a line longer than %zu bytes (--max-line)", w->frame->limit);
 		r.text = slice_of(why);
 	}
 	w->relayed = e->relayed;
@@ -109,13 +109,13 @@ watch_stream(struct watch *w)
 	struct frame_options options = *w->frame;
 	int status = 0;
 
-	if (!w->elsewhere)
+	if (!w->whole)
 		filter.log = &log;
 	/* With a log it comes anyway. */
-	if (w->elsewhere || !w->signals || *w->signals != SIGUSR1)
+	if (w->whole || !w->signals || *w->signals != SIGUSR1)
 		options.signals = w->signals;
-	if (!w->frame->attach && w->open)
-		status = w->open(w);
+	if (!w->frame->attach)
+		status = watch_open(w);
 	if (status == 0)
 		status = frame_run(&filter, &options);
 	w->out.log = NULL;

@@ -1,6 +1,7 @@
 /* What happens whoever drives it. */
 #include "lib/watch/watch_parts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,6 +50,15 @@ watch_warn(struct watch *w, const char *format, ...)
 	va_end(args);
 }
 
+void
+watch_print(struct watch *w)
+{
+	if (w->stream)
+		frame_log_write(w->stream);
+	else
+		out_print(&w->out);
+}
+
 bool
 watch_wants(struct watch *w, struct slice id)
 {
@@ -61,15 +71,30 @@ watch_wants(struct watch *w, struct slice id)
 	return yes;
 }
 
-/* Reports it once, where r is below 0. */
-static void
-out_of_memory(struct watch *w, int r)
+bool
+watch_missed(struct watch *w)
 {
-	if (r >= 0)
-		return;
+	SCOPED struct buf text = {0};
+
+	if (!w->any || w->failed || (w->out.log && out_failed(&w->out)) || !(w->select ? select_missed(w->select, &text) : choice_missed(&w->choice, &text)))
+		return false;
+	watch_say(w, "%s", buf_string(&text) ? text.p : "nothing is selected");
+	return true;
+}
+
+void
+watch_fail(struct watch *w)
+{
 	if (!w->failed)
 		watch_warn(w, "out of memory: what follows is incomplete");
 	w->failed = true;
+}
+
+static void
+out_of_memory(struct watch *w, int r)
+{
+	if (r < 0)
+		watch_fail(w);
 }
 
 void
@@ -152,7 +177,56 @@ happened(void *arg, const struct session_event *e)
 {
 	struct watch *w = arg;
 
+	if (w->session && e->kind == SESSION_BEGAN)
+		watch_wants(w, slice(e->session->id, e->session->n));
 	w->happened(w, e);
+}
+
+int
+watch_open(struct watch *w)
+{
+	const struct frame_options *o = w->frame;
+	char *why;
+	int status;
+
+	if (!w->whole || replace_open(&w->whole_output, o->output, w->inputs ? w->inputs : o->files, &why) == 0)
+		return w->open ? w->open(w) : 0;
+	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
+	cli_warn(w->name, "%s", why ? why : "out of memory");
+	free(why);
+	return status;
+}
+
+void
+watch_replace(struct watch *w, struct slice contents)
+{
+	size_t before = w->whole ? 0 : out_buf(&w->out)->n;
+
+	if (!w->whole && buf_add_slice(out_buf(&w->out), contents) < 0) {
+		watch_fail(w);
+	} else if (!w->whole) {
+		out_end_record(&w->out, before);
+	} else if (replace_with(&w->whole_output, 0644, contents) < 0) {
+		if (!w->failed)
+			watch_say(w, "%s: %s", w->frame->output, strerror(errno));
+		w->failed = true;
+	}
+}
+
+int
+watch_open_sessions(struct watch *w)
+{
+	if (w->happened && !w->sessions)
+		w->sessions = sessions_new(happened, w, w->limits);
+	return w->happened && !w->sessions ? -1 : 0;
+}
+
+void
+watch_forget(struct watch *w)
+{
+	sessions_free(w->sessions);
+	w->sessions = NULL;
+	choice_free(&w->choice);
 }
 
 int
@@ -161,16 +235,12 @@ watch_run(struct watch *w)
 	int status;
 
 	w->choice.asked = w->session;
-	if (w->happened) {
-		w->sessions = sessions_new(happened, w, w->limits);
-		if (!w->sessions) {
-			cli_warn(w->name, "out of memory");
-			return EXIT_FAILED;
-		}
+	if (watch_open_sessions(w) < 0) {
+		cli_warn(w->name, "out of memory");
+		return EXIT_FAILED;
 	}
 	status = w->frame->files ? watch_files(w) : watch_stream(w);
-	sessions_free(w->sessions);
-	w->sessions = NULL;
-	choice_free(&w->choice);
+	replace_close(&w->whole_output);
+	watch_forget(w);
 	return status;
 }

@@ -14,10 +14,13 @@
 #define WATCH_H
 
 #include "lib/filter/choice.h"
+#include "lib/filter/select.h"
 #include "lib/frame/frame_options.h"
 #include "lib/recording/operands.h"
+#include "lib/run/replace.h"
 #include "lib/session/session.h"
 
+struct loop;
 struct watch;
 
 /* What begins. */
@@ -41,11 +44,12 @@ struct watch {
 	void *state;           /* the tool's own */
 	const struct frame_options *frame;
 	const struct session_limits *limits;
+	struct select *select; /* which messages the tool selects, or NULL: for watch_missed */
 	const char *session;   /* --session: what the id begins or ends with; or NULL: all */
 	const int *signals;    /* those that `signal` is called for, 0 at the end; or NULL */
 	const char *lost;      /* what is said, once a stream, where messages are missing; or NULL */
 	char *const *inputs;   /* all that is read: none of it may be the output; NULL: frame->files */
-	bool elsewhere;        /* --output is opened by `open`, not here */
+	bool whole;            /* --output is written by watch_replace only: a file whose contents are always whole */
 	bool events;           /* a file with records that are no messages has something in it, too */
 	bool bad;              /* records that cannot be read go to `event` only, as RECORD_BAD */
 	bool expects;          /* a stream without a message is worth a warning */
@@ -91,6 +95,7 @@ struct watch {
 	bool leave;            /* likewise: nothing more of this one */
 	struct operands operands; /* the module's own, but for `bad` where `bad` above is set */
 	struct choice choice;
+	struct replace whole_output;
 	bool lossy;
 	uint64_t offset;       /* of the line, in its file */
 };
@@ -100,10 +105,26 @@ extern const struct cli_option watch_options[];
 
 /* Returns the exit status. */
 int watch_run(struct watch *);
+/*
+ * One of several streams that are shared, in a loop of the caller's: begins to attach to a socket, and never waits. Of the watch name,
+ * frame->limit, limits and the functions from begin to end count; records that cannot be read go to `event`. over is called once: the stream has
+ * ended, or (why) it could not be attached; the guest may be freed then. NULL, and *why says why not (to be freed; NULL out of memory).
+ */
+struct watch_guest;
+struct watch_guest *watch_attach(struct watch *, struct loop *, const char *socket, void (*over)(struct watch *, const char *why), char **why);
+/* Frees the guest, without an event. What the watch has of its sessions stays until watch_forget. NULL is none. */
+void watch_detach(struct watch_guest *);
+void watch_forget(struct watch *);
 /* A line on stderr: "acp-tap: ..."; and the same with the name of the file that is read. */
 void watch_say(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void watch_warn(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes what has been committed to `out`: beside a stream, as much as can be written without waiting. */
+void watch_print(struct watch *);
+/* Gives --output new contents, with `whole` in place of the old ones. Where that fails it is reported, and `failed` is set. */
+void watch_replace(struct watch *, struct slice contents);
 /* Is the session of this id (plain text) the one that was asked for (choice.h)? That several fit is reported once. */
 bool watch_wants(struct watch *, struct slice id);
+/* For `finish`: was there something, but nothing of what was asked for? That is reported, with what there is. */
+bool watch_missed(struct watch *);
 
 #endif

@@ -13,6 +13,13 @@ void watch_end(struct watch *, enum watch_ending);
 void watch_message(struct watch *, const struct message *, const struct message *shown);
 void watch_event(struct watch *, const struct record *);
 
+/* Opens the output that is `whole`, and what the tool opens: the exit status. */
+int watch_open(struct watch *);
+/* Opens the fold, where the tool wants one. 0, or -1 out of memory. */
+int watch_open_sessions(struct watch *);
+/* Out of memory: said once. */
+void watch_fail(struct watch *);
+
 /* live.c, files.c: the exit status */
 int watch_stream(struct watch *);
 int watch_files(struct watch *);

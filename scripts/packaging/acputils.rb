@@ -11,6 +11,7 @@ class Acputils < Formula
   depends_on "libnghttp2"
   depends_on "openssl@3"
   depends_on "md4c"
+  depends_on "ncurses"
 
   def install
     system "make", "install", "PREFIX=#{prefix}"

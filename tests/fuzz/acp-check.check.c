@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	watch.ending = WATCH_OVER;
 	sessions_end(watch.sessions);
 	watch.ending = WATCH_OPEN;
-	report_end(&c, true);
+	report_end(&c, false);
 	check_close(&c);
 	out_print(&watch.out);
 out:

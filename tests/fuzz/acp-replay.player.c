@@ -43,8 +43,8 @@ play(struct player *p)
 		/* What is waited for by time comes soon. */
 		p->now = p->wake > p->now ? p->wake : p->now + 1000;
 		play = player_play(p);
-		endpoint_write_rest(p->out, 0, 0);
-		endpoint_write_rest(p->err, 0, 0);
+		endpoint_flush(p->out, 0, 0);
+		endpoint_flush(p->err, 0, 0);
 	} while (play == PLAY_FULL || play == PLAY_LEAVE);
 	/* Only a file that changes while it is played, or memory, could make it fail. */
 	expect(play != PLAY_FAILED);
@@ -82,7 +82,7 @@ play_to(struct player *p, struct slice live)
 }
 
 static void
-run(const struct player_options *o, const char *path, struct slice live)
+run(const struct replay_options *o, const char *path, struct slice live)
 {
 	struct endpoint out, err;
 	struct player player = {0};
@@ -105,7 +105,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	static const char between[] = "\n====\n";
 	const char *p = (const char *)data + 1, *end = (const char *)data + size, *cut;
-	struct player_options o = {0};
+	struct replay_options o = {0};
 	char path[64];
 	int fd;
 
@@ -119,7 +119,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	o.match = data[0] & 2 ? MATCH_METHOD : MATCH_PARAMS;
 	o.on_miss = (enum on_miss)((data[0] >> 2) % 3);
 	o.loop = data[0] & 16;
-	o.range.start = data[0] & 32 ? 4 : 0;
+	o.start = data[0] & 32 ? 4 : 0;
 	fd = memfd_create("recording", MFD_CLOEXEC);
 	expect(fd >= 0 && write(fd, p, (size_t)((cut ? cut : end) - p)) >= 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -30,7 +30,7 @@ put_all(const struct usage *u, struct buf *to)
 {
 	struct usage_session *s;
 
-	for (s = usage_sessions(u); s; s = usage_next(s))
+	for (s = usage_sessions(u); s; s = s->hh.next)
 		expect(buf_add_string(to, "{\"session\":") == 0 && json_quote(slice(s->id, s->id_length), to) == 0
 			&& usage_put_parts(u, s, to) == 0 && buf_add_string(to, "}\n") == 0);
 }

@@ -5,6 +5,7 @@
  *   visit SOCKET pour              sends stdin, as far as it is taken, prints what is answered
  *   visit SOCKET watch [HOP]       prints what is answered on stderr, then copies what comes to stdout
  *   visit SOCKET join [HOP]        the same, and copies stdin to the chain; at its end it stays until the chain ends
+ *   visit SOCKET answer [HOP]      the same, of acp-share --answers
  *   visit SOCKET call [HOP]        as join, but leaves when stdin ends
  *   visit SOCKET deaf [HOP]        as join, but reads nothing
  *   visit SOCKET sleep watch|join [HOP]   attaches and does not read, until the chain ends
@@ -179,8 +180,8 @@ main(int argc, char **argv)
 		fd = attach(argv[1], how, hop);
 		while (copy(fd, STDOUT_FILENO))
 			;
-	} else if (strcmp(how, "join") == 0 || strcmp(how, "call") == 0 || strcmp(how, "deaf") == 0) {
-		join(attach(argv[1], "join", hop), strcmp(how, "call") == 0, strcmp(how, "deaf") == 0);
+	} else if (strcmp(how, "join") == 0 || strcmp(how, "answer") == 0 || strcmp(how, "call") == 0 || strcmp(how, "deaf") == 0) {
+		join(attach(argv[1], strcmp(how, "answer") == 0 ? how : "join", hop), strcmp(how, "call") == 0, strcmp(how, "deaf") == 0);
 	} else if (strcmp(how, "sleep") == 0 && hop) {
 		wait_for(attach(argv[1], hop, argc > 4 ? argv[4] : NULL), 0);
 	} else if (strcmp(how, "often") == 0 && hop) {

@@ -35,7 +35,7 @@ asked() {
 	done
 	shift
 	rm -f s.rec
-	peer "$DIR" acp-ask --cwd "$DIR/folder" --timeout 1m -f json "$@" hello -- acp-tap -o s.rec -- "${agent[@]}" >got
+	peer "$DIR" acp-ask --cwd "$DIR/folder" -f json "$@" hello -- acp-tap -o s.rec -- "${agent[@]}" >got
 	cat got
 	jq -e '.stop_reason == "end_turn" and (.text | length > 0)' got
 	acp-check --from client s.rec

@@ -94,34 +94,15 @@ rows() {
 	sed -nE 's/^\.It Li "(.*)" Ta (.*) Ta (.*)$/\1|\2|\3/p' "$TOP/man/acp-fault.1" | sed 's/\\-/-/g'
 }
 
-# reacts NAME COMMAND...: what a client does that meets acp-fault with the words of $options.
-reacts() {
-	local name=$1 words met word
-	shift
-	# The page writes R for these.
-	read -ra words <<<"${options/% R/ -m session/prompt --kind response}"
-	met=$(PATIENCE=5 timeout 120 "$@" 4 acp-fault --seed 1 "${words[@]}" -- "${REPLAY[@]}" 2>"$ERR.$name" </dev/null)
-	word=$(jq -r 'if .error == "no response" then "hangs" elif .error then "fails" else "survives" end' <<<"$met")
-	# Does it say anything on standard error or to its agent that it does not say without a fault?
-	if [[ $word != fails ]] && grep -vxFf "$ERR.$name.before" "$ERR.$name" | awk '!/^acp-/ || /an error response without a request/' | grep -q .; then
-		word=${word/survives/}
-		word=reports${word:+, $word}
-	fi
-	echo "$word"
-}
-
 @test "what each client does is what the man page says: survives, reports, fails or hangs" {
-	local options saw=()
+	local options words saw=()
 	[[ -x $PEERS/python/bin/python ]] || skip 'without Python'
-	local node=(node "$PEERS/turns.mjs") python=("$PEERS/python/bin/python" "$PEERS/turns.py")
-	"${node[@]}" 4 acp-fault -- "${REPLAY[@]}" >"$BATS_TEST_TMPDIR/node" 2>"$ERR.node.before"
-	"${python[@]}" 4 acp-fault -- "${REPLAY[@]}" >"$BATS_TEST_TMPDIR/python" 2>"$ERR.python.before"
-	cmp "$BATS_TEST_TMPDIR/node" "$BATS_TEST_TMPDIR/python"
+	load clients
+	usual 4 acp-fault -- "${REPLAY[@]}"
 	while IFS='|' read -r options _; do
-		reacts node "${node[@]}" >"$BATS_TEST_TMPDIR/node" 3>&- &
-		reacts python "${python[@]}" >"$BATS_TEST_TMPDIR/python"
-		wait
-		saw+=("$options|$(<"$BATS_TEST_TMPDIR/node")|$(<"$BATS_TEST_TMPDIR/python")")
+		# The page writes R for these.
+		read -ra words <<<"${options/% R/ -m session/prompt --kind response}"
+		saw+=("$options|$(reactions 4 acp-fault --seed 1 "${words[@]}" -- "${REPLAY[@]}")")
 	done < <(rows)
 	((${#saw[@]} > 15))
 	diff <(rows) <(printf '%s\n' "${saw[@]}")

@@ -78,7 +78,7 @@ converse() {
 	} | "$@" >out
 }
 
-@test "the TypeScript SDK's client talks to an agent behind acp-http --listen, by WebSocket and by HTTP" {
+@test "the TypeScript SDK's client talks to an agent after acp-http --listen, by WebSocket and by HTTP" {
 	local scheme
 	serve
 	for scheme in ws http; do
@@ -98,7 +98,7 @@ converse() {
 	done
 }
 
-@test "the Rust SDK's client transport talks to an agent behind acp-http --listen, by WebSocket and by HTTP" {
+@test "the Rust SDK's client transport talks to an agent after acp-http --listen, by WebSocket and by HTTP" {
 	local scheme
 	rust_peer http-client
 	serve

@@ -36,7 +36,7 @@ asked() {
 		| select(tojson | test("hello|BIG"))' "$BATS_FILE_TMPDIR/requests"
 }
 
-@test "a context reaches the model, before and behind the first prompt of each session, and only there" {
+@test "a context reaches the model, before and after the first prompt of each session, and only there" {
 	echo 'the rules of the house: RULES-7411' >"$BATS_TEST_TMPDIR/rules.txt"
 	client acp-inject --prepend "@$BATS_TEST_TMPDIR/rules.txt" --append 'the end: APPENDIX-7411' -- claude-agent-acp
 	# Both sessions have it, each once, around what the client said first.
@@ -51,7 +51,7 @@ asked() {
 	assert_output $'end_turn\nend_turn\nend_turn\ncancelled\nend_turn\nend_turn'
 }
 
-@test "permissions are answered without the client, which never hears of them" {
+@test "permissions are answered without the client, which never sees them" {
 	client acp-conduct -f 'acp-inject --permit allow_always --permit allow_once' -- claude-agent-acp
 	assert_equal "$(<"$RUN/folder/a/note.txt")" 'a note'
 	[[ -e $RUN/folder/a/touched ]]

@@ -126,7 +126,7 @@ assert_seen_as_without() {
 	assert_output 8
 }
 
-@test "in the recording every answer follows its request" {
+@test "in the recording every response follows its request" {
 	client "$RUN" acp-conduct -f "acp-tap -o $REC" -- claude-agent-acp
 	run jq -n '
 		def other: if . == "client" then "agent" else "client" end;

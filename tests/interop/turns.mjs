@@ -5,6 +5,7 @@
 // Says on standard output, as one line of JSON, what it met: the stop reasons of its turns, how many updates came, how
 // often permission was asked for, and the error that ended it, if one did. What the SDK reports goes to standard error.
 // PATIENCE=SECONDS in the environment: a request that has no response for so long ends it with the error "no response".
+// CANCEL=1: the first update makes it cancel the turn, and permission that is asked for then is cancelled, too.
 
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
@@ -17,8 +18,17 @@ const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inh
 const exited = new Promise((resolve) => child.on("close", resolve));
 child.stdin.on("error", () => {});
 
+let cancel = null; // sends session/cancel
+
+function onUpdate() {
+	if (met.updates++ === 0 && process.env.CANCEL)
+		cancel();
+}
+
 function onPermission({ options }) {
 	met.permissions++;
+	if (process.env.CANCEL && !met.turns.length)
+		return { outcome: { outcome: "cancelled" } };
 	return { outcome: { outcome: "selected", optionId: options[0].optionId } };
 }
 
@@ -38,6 +48,7 @@ async function play(agent) {
 		clientCapabilities: {},
 	}));
 	const { sessionId } = await response(agent.request(acp.methods.agent.session.new, { cwd: "/", mcpServers: [] }));
+	cancel = () => agent.notify(acp.methods.agent.session.cancel, { sessionId });
 	for (let i = 0; i < n; i++) {
 		const prompt = [{ type: "text", text: "go on" }];
 		met.turns.push((await response(agent.request(acp.methods.agent.session.prompt, { sessionId, prompt }))).stopReason);
@@ -46,7 +57,7 @@ async function play(agent) {
 
 try {
 	await acp.client({ name: "acputils-interop" })
-		.onNotification(acp.methods.client.session.update, () => { met.updates++; })
+		.onNotification(acp.methods.client.session.update, onUpdate)
 		.onRequest(acp.methods.client.session.requestPermission, ({ params }) => onPermission(params))
 		.onNotification("*", () => {})
 		.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), play);

@@ -2,7 +2,7 @@
 
     python turns.py N COMMAND [ARG...]
 
-Says on standard output what turns.mjs does, as one line of JSON, and takes PATIENCE as it does.
+Says on standard output what turns.mjs does, as one line of JSON, and takes PATIENCE and CANCEL as it does.
 """
 import asyncio
 import json
@@ -10,7 +10,7 @@ import os
 import sys
 
 import acp
-from acp.schema import AllowedOutcome, RequestPermissionResponse
+from acp.schema import AllowedOutcome, DeniedOutcome, RequestPermissionResponse
 
 n, command = int(sys.argv[1]), sys.argv[2:]
 patience = float(os.environ.get("PATIENCE", "0")) or None
@@ -20,16 +20,20 @@ met = {"turns": [], "updates": 0, "permissions": 0, "error": None}
 class Client:
     async def session_update(self, session_id, update, **_):
         met["updates"] += 1
+        if met["updates"] == 1 and os.environ.get("CANCEL"):
+            await self.agent.cancel(session_id=session_id)
 
     async def request_permission(self, session_id, tool_call, options, **_):
         met["permissions"] += 1
+        if os.environ.get("CANCEL") and not met["turns"]:
+            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=options[0].option_id))
 
     async def ext_notification(self, method, params):
         pass
 
     def on_connect(self, conn):
-        pass
+        self.agent = conn
 
 
 async def play(agent):

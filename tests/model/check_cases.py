@@ -2,8 +2,8 @@
 """check_cases.py: conversations that break one rule of acp-check each, and others that keep all of them in unusual ways.
 
 Each becomes a recording in the working directory. Those that keep the rules are checked in a second spelling, too, in which every name
-and text is escaped and members have another order. Prints how many of each there were; status 1 where the findings
-are others.
+and text is escaped and members have another order; and all as a proxy sees them, in envelopes. Prints how many of each there were;
+status 1 where the findings are others.
 """
 import json
 import os
@@ -83,7 +83,7 @@ OPTIONS = [{'optionId': 'y', 'name': 'Yes', 'kind': 'allow_once'}, {'optionId': 
 AGENT = {'loadSession': True, 'sessionCapabilities': {'close': {}, 'list': {}, 'resume': {}},
          'promptCapabilities': {'image': True, 'embeddedContext': True},
          'nes': {'events': {'document': {x: {} for x in ('didOpen', 'didClose', 'didFocus')} | {'didChange': {'syncKind': 'full'}}}}}
-CLIENT = {'fs': {'readTextFile': True}, 'terminal': True, 'nes': {'jump': {}}, 'positionEncodings': ['utf-8', 'utf-16']}
+CLIENT = {'fs': {'readTextFile': True}, 'terminal': True, 'nes': {'jump': {}, 'rename': {}, 'searchAndReplace': {}}, 'positionEncodings': ['utf-8', 'utf-16']}
 
 
 def begins(agent=None, client=None, asked=1, agreed=1):
@@ -114,6 +114,7 @@ def loads(id=3, session='t', how='load'):
 AT = {'line': 0, 'character': 0}
 RANGE = {'start': AT, 'end': AT}
 EDIT = {'id': 'e', 'kind': 'edit', 'uri': 'file:///a', 'edits': [{'range': RANGE, 'newText': ''}]}
+RENAME = {'id': 'r', 'kind': 'rename', 'uri': 'x', 'position': AT, 'newName': 'y'}
 DOCUMENT = {'sessionId': 'n', 'uri': 'file:///a'}
 
 
@@ -122,6 +123,51 @@ def suggest(**more):
 
 
 opened_document = tells('document/didOpen', **DOCUMENT, languageId='c', version=1, text='')
+terminal = {'sessionId': 's', 'terminalId': 't'}
+
+
+def creates(id=1, session='s'):
+    return [agent_asks(id, 'terminal/create', sessionId=session, command='x'), client_gives(id, terminalId='t')]
+
+
+def releases(id=2, **more):
+    return [agent_asks(id, 'terminal/release', **terminal | more), client_gives(id)]
+
+
+# Version 2.
+INFO = {'name': 'x', 'version': '1'}
+
+
+def begins2(agent=None, client=None, agreed=2):
+    session = {'prompt': {'image': {}}, 'mcp': {'stdio': {}}, 'delete': {}}
+    return [asks(0, 'initialize', protocolVersion=2, info=INFO, capabilities=client or {}),
+            gives(0, protocolVersion=agreed, info=INFO, capabilities={'session': session} if agent is None else agent)]
+
+
+def state(name, **more):
+    return update('state_update', state=name, **more)
+
+
+def said2(kind='user_message'):
+    return update(kind, messageId='m', content=[{'type': 'text', 'text': 'a'}] if kind.endswith('message') else {'type': 'text', 'text': 'a'})
+
+
+def changes2(status='in_progress'):
+    return update('tool_call_update', toolCallId='c', title='t', status=status)
+
+
+def asks2():
+    return agent_asks('p', 'session/request_permission', sessionId='s', title='t', subject={'type': 'tool_call', 'toolCall': {'toolCallId': 'c'}},
+                      options=OPTIONS)
+
+
+def turn2(*inside, stop='end_turn'):
+    return [prompt(), gives(2, messageId='m'), state('running'), *inside, state('idle', stopReason=stop)]
+
+
+STDIO = {'type': 'stdio', 'name': 'x', 'command': 'x', 'args': [], 'env': []}
+BEGIN2 = begins2() + opens()
+close, resume = [asks(3, 'session/close', sessionId='s'), gives(3)], {'sessionId': 's', 'cwd': '/w', 'mcpServers': []}
 cancel, is_cancelled = tells('session/cancel', sessionId='s'), {'outcome': {'outcome': 'cancelled'}}
 START = begins() + opens()
 
@@ -181,12 +227,18 @@ BREAKS = [
     ('capability', [agent_asks(1, 'fs/write_text_file', sessionId='s', path='/a', content=''), client_gives(1)]),
     ('capability', [prompt(2, 's', {'type': 'audio', 'mimeType': 'a', 'data': ''}), ends()]),
     ('capability', (begins() + opens(mcpServers=[{'type': 'http', 'name': 'x', 'url': 'x', 'headers': []}]),)),
+    ('capability', (begins(None, CLIENT | {'nes': {'jump': {}}}) + opens() + nes(suggest(), gives(4, suggestions=[RENAME])),)),
+    ('capability', nes(suggest(context={'openFiles': [{'uri': 'x', 'languageId': 'c'}]}), gives(4, suggestions=[]))),
     ('method-refused', (begins() + [asks(1, 'session/new', cwd='/w', mcpServers=[]), fails(1, -32601)],)),
     ('method-refused', (begins() + [asks(1, 'nes/start'), fails(1, -32601)],)),
     ('method-refused', [agent_asks(1, 'terminal/create', sessionId='s', command='x'), message('client', id=1, error={'code': -32601, 'message': ''})]),
     ('unknown-session', [prompt(2, 'x'), ends()]),
     ('unknown-session', [update('current_mode_update', 'x', currentModeId='m')]),
+    ('unknown-session', [loads(), fails(3), loads(4), fails(4), update('current_mode_update', 't', currentModeId='m')]),
     ('unknown-session', [asks(3, 'session/close', sessionId='s'), gives(3), prompt(), fails(2)]),
+    ('session-twice', opens(3)),
+    ('terminal-released', turn(*creates(), *releases(), agent_asks(3, 'terminal/output', **terminal), client_gives(3, output='', truncated=False))),
+    ('terminal-released', turn(*creates(), *releases(), *releases(3))),
     ('resume-replay', [loads(how='resume'), says('a', 't'), gives(3)]),
     ('late-replay', [loads(), gives(3), says('a', 't', 'user_message_chunk')]),
     ('prompt-overlap', [prompt(), prompt(3), ends(), ends(3)]),
@@ -203,11 +255,22 @@ BREAKS = [
     ('permission-option', turn(call('c', 'pending'), permission(), chooses('always'), changes('failed'))),
     ('used-above-size', [usage(11)]),
     ('cost-falls', [cost(2), cost(1)]),
+    ('capability', (begins2({}) + opens(),)),
+    ('capability', (begins2({'session': {}}) + opens(mcpServers=[STDIO]),)),
+    ('capability', (BEGIN2 + [prompt(2, 's', {'type': 'audio', 'mimeType': 'a', 'data': ''}), gives(2, messageId='m')],)),
+    ('capability', (BEGIN2 + [agent_asks(1, 'elicitation/create', sessionId='s', mode='form', message='', requestedSchema={'type': 'object', 'properties': {}}),
+        client_gives(1, action='cancel')],)),
+    ('unknown-method', (BEGIN2 + [agent_asks(1, 'fs/read_text_file', sessionId='s', path='/a'), client_gives(1, content='')],)),
+    ('cancelled-turn', (BEGIN2 + turn2(cancel),)),
+    ('session-twice', (BEGIN2 + opens(3),)),
+    ('resume-replay', (BEGIN2 + close + [asks(4, 'session/resume', **resume), said2(), gives(4)],)),
+    ('permission-call', (BEGIN2 + turn2(asks2(), chooses('y'), changes2('failed')),)),
+    ('permission-option', (BEGIN2 + turn2(changes2(), asks2(), chooses('z'), changes2('failed')),)),
+    ('tool-call-finished', (BEGIN2 + turn2(changes2('completed'), changes2()),)),
     ('usage-missing', turn(usage(1)) + turn(id=3) + turn(usage(2), id=4)),
 ]
 
 text, image = {'type': 'text', 'text': ''}, {'type': 'image', 'mimeType': 'image/png', 'data': ''}
-terminal = {'sessionId': 's', 'terminalId': 't'}
 HOLDS = [
     [], turn(), turn(stop='max_tokens'), turn(stop='refusal'), turn(stop='max_turn_requests'),
     [prompt(), fails(2, -32000)],
@@ -257,6 +320,14 @@ HOLDS = [
     [loads(), gives(3), update('current_mode_update', 't', currentModeId='m')],
     [loads(3, 's'), says('a', 's', 'user_message_chunk'), gives(3)],
     [loads(), fails(3), loads(4), gives(4), prompt(5, 't'), ends(5)],
+    [loads(), fails(3), loads(4), says('a', 't', 'user_message_chunk'), gives(4)],
+    [loads(), fails(3), loads(4), fails(4), loads(5, how='resume'), update('current_mode_update', 't', currentModeId='m'), gives(5)],
+    [asks(3, 'session/close', sessionId='s'), gives(3)] + opens(4) + turn(),
+    [loads(3, 's'), fails(3), *opens(4, 't')],
+    [loads(3, 't'), fails(3), *opens(4, 't'), prompt(5, 't'), ends(5)],
+    (begins() + opens(additionalDirectories=[]),),
+    (begins(AGENT | {'nes': {'context': {'openFiles': {}}}}) + nes(suggest(context={'openFiles': [{'uri': 'x', 'languageId': 'c'}], 'recentFiles': []}),
+        gives(4, suggestions=[])),),
     [loads(how='resume'), gives(3), prompt(4, 't'), says('a', 't'), ends(4)],
     [asks(3, 'session/close', sessionId='s'), gives(3), loads(4, 's'), gives(4)],
     turn(agent_asks(1, 'fs/read_text_file', sessionId='s', path='/a', line=0, limit=0), client_gives(1, content='')),
@@ -264,6 +335,11 @@ HOLDS = [
     turn(agent_asks(1, 'terminal/create', sessionId='s', command='x', outputByteLimit=0), client_gives(1, terminalId='t'),
          agent_asks(2, 'terminal/wait_for_exit', **terminal), agent_asks(3, 'terminal/kill', **terminal), client_gives(3),
          client_gives(2, exitCode=None, signal='SIGKILL'), agent_asks(4, 'terminal/release', **terminal), client_gives(4)),
+    # The id of a terminal that was released may be that of another one; and of one in another session.
+    turn(*creates(), *releases(), *creates(3), *releases(4)),
+    opens(3, 't') + turn(*creates(), *creates(2, 't'), *releases(3), *releases(4, sessionId='t'), id=5),
+    # What was not released after all.
+    turn(*creates(), agent_asks(2, 'terminal/release', **terminal), message('client', id=2, error={'code': -32603, 'message': ''}), *releases(3)),
     turn(agent_asks(1, '_late')) + [client_gives(1)],
     START, [asks(3, 'session/new', cwd='/w', mcpServers=[]), update('current_mode_update', 't', currentModeId='m'), gives(3, sessionId='t')],
     nes(), nes(opened_document, tells('document/didChange', **DOCUMENT, version=2, contentChanges=[{'text': 'a'}, {'text': '', 'range': RANGE}])),
@@ -275,6 +351,18 @@ HOLDS = [
     nes(suggest(), tells('$/cancel_request', requestId=4), fails(4, -32800)),
     nes(tells('document/didFocus', **DOCUMENT, version=1, position=AT, visibleRange=RANGE), tells('document/didClose', **DOCUMENT)),
     nes(prompt(), asks(5, 'nes/close', sessionId='n'), says(), gives(5), ends()),
+    (BEGIN2 + turn2(said2(), said2('agent_message_chunk')) + [state('idle'), state('idle', stopReason='end_turn')],),
+    (BEGIN2 + [prompt(), state('running'), said2(), gives(2, messageId='m'), prompt(3), gives(3, messageId='n'), state('idle')],),
+    (BEGIN2 + [state('running'), said2('agent_message'), state('idle', stopReason='refusal')],),
+    (BEGIN2 + turn2(changes2(), changes2('paused'), changes2(), changes2('completed')),),
+    (BEGIN2 + turn2(changes2(), state('requires_action'), asks2(), chooses('y'), state('running'), changes2('cancelled')),),
+    (BEGIN2 + turn2(cancel, stop='cancelled'),), (BEGIN2 + [prompt(), cancel, fails(2, -32800)],),
+    (BEGIN2 + turn2(update('terminal_update', terminalId='t'), update('terminal_output_chunk', terminalId='t', data='YQ==')),),
+    (BEGIN2 + close + [asks(4, 'session/resume', replayFrom={'type': 'start'}, **resume), said2(), changes2('completed'), gives(4)],),
+    (BEGIN2 + close + [asks(4, 'session/resume', **resume), state('idle'), usage(1), gives(4)],),
+    (begins2() + opens(mcpServers=[STDIO]),), (begins2() + [asks(1, 'auth/login', methodId='x'), gives(1), asks(2, 'auth/logout'), gives(2)],),
+    # null clears the cost: it may begin anew.
+    (BEGIN2 + [cost(5), usage(1, cost=None), cost(1)],),
     (begins(AGENT | {'positionEncoding': 'utf-8'}, asked=9) + opens(),),
     (begins({}, {}) + opens() + turn(),),
     (begins({'_meta': {'x': 1}, 'nes': None, 'positionEncoding': None}, {'_meta': None, 'nes': None}) + opens() + turn(),),
@@ -295,6 +383,23 @@ def escaped(value):
     if isinstance(value, list):
         return '[ ' + ' , '.join(map(escaped, value)) + ' ]'
     return json.dumps(value)
+
+
+def chained(messages, both):
+    """The same between a conductor and a proxy: to and from the agent in envelopes, whose ids are their own; both: to and from the
+    client, too, without. None: not every line is a message."""
+    found = []
+    for side, m in messages:
+        if isinstance(m, bytes):
+            return None
+        inner = {k: v for k, v in m.items() if k not in ('jsonrpc', 'id')}
+        outer = {k: v for k, v in m.items() if k == 'jsonrpc'}
+        if m.get('id') is not None:
+            outer['id'] = f'e{m["id"]}'
+        outer |= {'method': 'proxy/successor', 'params': inner} if 'method' in m else inner
+        pair = [(side, m), ('agent' if side == 'client' else 'client', outer)]
+        found += pair[1:] if not both else pair if side == 'client' else pair[::-1]
+    return found
 
 
 def write(name, messages, spell):
@@ -330,6 +435,16 @@ def main():
         if found:
             print(f'{name}: {found}')
             wrong += 1
+    for both in (False, True):
+        rules = {}
+        for i, (rule, case) in enumerate(BREAKS + [('', case) for case in HOLDS]):
+            messages = chained(all_of(case), both)
+            if messages:
+                rules[write(f'chained-{i}-{both}-{rule}', messages, json.dumps)] = rule
+        for name, found in findings(list(rules)).items():
+            if {f.split()[0] for f in found} != ({rules[name]} if rules[name] else set()):
+                print(f'{name}: {found}')
+                wrong += 1
     print(f'{len(BREAKS)} break a rule, {len(HOLDS)} keep all')
     return wrong > 0
 

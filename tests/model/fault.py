@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """An independent model of acp-fault: what goes out is rebuilt from what came in and the report, for random options."""
 import json
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,8 @@ def message(r, n):
         text = '{"method":"session/update","params":{"sessionId":"%s","n":%d}}' % (r.choice(SESSIONS), n)
     elif kind < .6:
         text = '{"id":%d,"method":"m","params":{"x":"%s"}}' % (n, 'é€\\n' * r.randrange(6))
+    elif kind < .65:
+        text = '{"id":%d,"method":"m","params": {"_meta" : %s} }' % (n, r.choice(['{}', '{ "a":1}', '{"acp-fault":"x"}', 'null']))
     elif kind < .9:
         text = '{ "result":{"id":7}, "id" : %s }' % r.choice([str(n), f'"{n}"', '"a b"', 'null', '1.0'])
     else:
@@ -32,6 +35,8 @@ def options(r):
         argv += [r.choice(['--reorder', '--overtake']), chance() + ',100s']
     if r.random() < .3:
         argv += ['--delay', '1ms,1ms']
+    if r.random() < .2:
+        argv += ['--pad', str(r.randrange(1, 300))]
     if r.random() < .2:
         argv += ['--split', f'{r.randrange(20, 60)},0.1ms']
     if r.random() < .2:
@@ -75,6 +80,20 @@ def response_id(text, was, is_):
     return text[:at] + is_ + text[at + len(was):]
 
 
+def padded(text, record):
+    """With as many bytes as the record says, in the _meta of params or result."""
+    at = text.index(b'{', re.search(b'"(?:params|result)" *: *', text).start()) + 1
+    meta = re.compile(b' *"_meta" : {').match(text, at)
+    old = re.compile(b'"acp-fault":"').match(text, meta.end()) if meta else None
+    at = (old or meta).end() if meta else at
+    comma = b'' if re.compile(b' *}').match(text, at) else b','
+    frame = (b'', b'') if old else (b'"acp-fault":"', b'"' + comma) if meta else (b'"_meta":{"acp-fault":"', b'"}' + comma)
+    fill = record['bytes'] - len(frame[0]) - len(frame[1])
+    if record['byte'] != at + 1 or fill < 1:
+        raise Failure(f'padded elsewhere: {record}')
+    return text[:at] + frame[0] + b'x' * fill + frame[1] + text[at:]
+
+
 def damaged(line, records):
     """The bytes that leave for a message: None where it is lost; and whether the stream or direction ends with it."""
     text, twice, ends = line, False, None
@@ -86,6 +105,8 @@ def damaged(line, records):
             text = replaced(text, b'sessionId', member(raw, b'was'), member(raw, b'is'))
         elif fault in ('wrong-id', 'id-type'):
             text = response_id(text, member(raw, b'was'), member(raw, b'is'))
+        elif fault == 'pad':
+            text = padded(text, record)
         elif fault == 'corrupt':
             at = record['byte'] - 1
             if text[at] != record['was'] or record['is'] in (record['was'], 10):

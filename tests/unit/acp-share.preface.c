@@ -111,7 +111,7 @@ parts(void)
 {
 	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"ask\"}}"));
 	CHECK(show("{\"id\":4,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"code\"}}", ACP_DOWN, 0, NULL));
-	CHECK(strstr(put(), "\"ask\"") && !strstr(put(), "\"code\""));
+	CHECK(strstr(put(), "\"ask\"") && strstr(put(), "\"code\""));
 	CHECK(show("{\"id\":4,\"result\":{}}", ACP_UP, ACP_SESSION_SET_MODE, "\"a\""));
 	CHECK(!strstr(put(), "\"ask\"") && strstr(put(), "\"code\""));
 	CHECK(show("{\"id\":5,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"no\"}}", ACP_DOWN, 0, NULL));
@@ -124,6 +124,36 @@ parts(void)
 	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"config_option_update\",\"configOptions\":[]}}"));
 	CHECK(strstr(put(), "\"T\"") && !strstr(put(), "\"now\"") && strstr(put(), "configOptions"));
 	preface_free(&p);
+	p = (struct preface){.number = 0};
+}
+
+/* What goes on: prompts and questions without a response, calls that have not ended, states and sub-agents. */
+static void
+work(void)
+{
+	static const char turn[] = "{\"id\":7,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"a\",\"prompt\":[\"hello\"]}}";
+
+	CHECK(show(turn, ACP_DOWN, 0, NULL) && strstr(put(), "hello"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"first\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"title\":\"second\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"status\":\"pending\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"u\",\"title\":\"other\"}}"));
+	CHECK(strstr(put(), "first") && !strstr(put(), "second") && strstr(put(), "pending") && strstr(put(), "other"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"status\":\"completed\"}}"));
+	CHECK(!strstr(put(), "first") && !strstr(put(), "pending") && strstr(put(), "other"));
+	CHECK(show("{\"id\":\"q\",\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"a\"}}", ACP_UP, 0, NULL));
+	CHECK(strstr(put(), "request_permission"));
+	CHECK(show("{\"id\":\"q\",\"result\":{}}", ACP_DOWN, ACP_REQUEST_PERMISSION, "\"a\"") && !strstr(put(), "request_permission"));
+	CHECK(show("{\"id\":7,\"result\":{}}", ACP_UP, ACP_SESSION_PROMPT, "\"a\""));
+	CHECK(!strstr(put(), "hello") && !strstr(put(), "other"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"subagent_update\",\"sessionId\":\"c\",\"state\":{\"state\":\"running\"}}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"requires_action\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"first\"}}"));
+	CHECK(strstr(put(), "requires_action") && strstr(put(), "running") && strstr(put(), "first"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\"}}"));
+	CHECK(!strstr(put(), "requires_action") && strstr(put(), "running") && strstr(put(), "idle") && !strstr(put(), "first"));
+	preface_free(&p);
+	CHECK(p.bytes == 0 && p.waiting_bytes == 0);
 	p = (struct preface){.number = 0};
 }
 
@@ -140,11 +170,11 @@ many(void)
 	}
 	CHECK(p.bytes <= 4 * 1024 * 1024);
 	CHECK(!strstr(put(), "\"s19999\"") && strstr(put(), "\"s20000\"") && strstr(put(), "\"s29999\""));
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "{\"id\":%d,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", i);
 		show(text, ACP_DOWN, 0, NULL);
 	}
-	CHECK(p.nwaiting == 64);
+	CHECK(p.nwaiting == 1024);
 	preface_free(&p);
 }
 
@@ -154,6 +184,7 @@ main(void)
 	kinds();
 	sessions();
 	parts();
+	work();
 	many();
 	return check_done();
 }

@@ -23,7 +23,7 @@ struct all {
 };
 
 static void
-take_first(const struct cli_taken *t)
+take_first(const struct cli_argument *t)
 {
 	*(char *)t->at = *t->argument;
 }
@@ -46,7 +46,7 @@ static const struct cli_option options[] = {
 	{"texts", 0, CLI_TEXTS(struct all, texts)},
 	{"bytes", 0, CLI_BYTES(struct all, bytes)},
 	{"time", 0, CLI_DURATION(struct all, time)},
-	{"first", 0, CLI_TAKE_AT(take_first, char, struct all, first)},
+	{"first", 0, CLI_PARSE_AT(take_first, char, struct all, first)},
 	{CLI_ROWS(struct all, part, part_options)},
 	{CLI_ROWS_BEHIND(struct all, behind, behind_options)},
 	{0},

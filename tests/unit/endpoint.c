@@ -549,11 +549,11 @@ test_the_rest_at_the_end(void)
 
 	begin_pipes();
 	CHECK(endpoint_put(&e, NULL, slice(text, 300000)) == 0);
-	endpoint_write_rest(&e, 10, 1000);
+	endpoint_flush(&e, 10, 1000);
 	CHECK(e.out.queued > 0);
 	pid = peer_process(read_slowly);
 	leave(&theirs_in);
-	endpoint_write_rest(&e, 60 * 1000, 60 * 1000);
+	endpoint_flush(&e, 60 * 1000, 60 * 1000);
 	CHECK(e.out.written == 300000);
 	finish();
 	CHECK(waitpid(pid, NULL, 0) == pid);

@@ -87,7 +87,7 @@ test_truncates_or_appends(void)
 	l = open_log(name, false);
 	add(l, "one\n");
 	CHECK(buf_add_string(log_buf(l), "two") == 0 && buf_add_string(log_buf(l), "\n") == 0);
-	log_mark(l);
+	log_end_record(l);
 	CHECK(log_flush(l) == 0);
 	CHECK_STR(read_file(name), "header\none\ntwo\n");
 	CHECK(stat(name, &st) == 0 && (st.st_mode & 07777) == 0600);
@@ -137,7 +137,7 @@ test_what_is_not_marked_is_discarded(void)
 	CHECK(buf_add_string(log_buf(l), "half") == 0);
 	CHECK(log_flush(l) == 0);
 	CHECK_STR(read_file(name), "header\nwhole\n");
-	log_mark(l); /* nothing: it could not be built */
+	log_end_record(l); /* nothing: it could not be built */
 	CHECK(log_lost(l) == 1);
 	CHECK(log_flush(l) == -1 && errno == ENOMEM);
 	add(l, "next\n");

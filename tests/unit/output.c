@@ -211,14 +211,14 @@ test_taken_out(void)
 
 	memcpy(b->data, "one\ntwo\n\n", 10);
 	begin();
-	CHECK(!output_take(&out, &p));
+	CHECK(!output_remove(&out, &p));
 	CHECK(output_hold(&out, b, slice(b->data, 4)) == 0 && queue("other\n") && b->owners == 2);
-	CHECK(output_take(&out, &p) && p.block == b && slice_is(p.text, "one\n"));
+	CHECK(output_remove(&out, &p) && p.block == b && slice_is(p.text, "one\n"));
 	block_drop(p.block);
 	CHECK(b->owners == 1 && out.n == 1 && out.queued == 6);
 	while (!out.full)
 		CHECK(queue("more\n"));
-	while (output_take(&out, &p)) {
+	while (output_remove(&out, &p)) {
 		CHECK(out.full == (out.queued > OUTPUT_LOW));
 		block_drop(p.block);
 	}

@@ -406,7 +406,7 @@ test_a_line_beyond_the_limit(void)
 	b.n += n;
 	rec = open_text(buf_slice(&b), NULL);
 	CHECK(next(rec, &r) == RECORD_BAD && r.number == 1);
-	CHECK_STR(r.error.what, "longer than the limit");
+	CHECK_STR(r.error.what, "longer than --max-line");
 	CHECK(next(rec, &r) == RECORD_MESSAGE && r.number == 2);
 	CHECK(next(rec, &r) == RECORD_BAD && r.number == 3);
 	no_more(rec);

@@ -26,6 +26,7 @@ number(uint64_t below)
 #define ANY "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define CAPS "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 #define DIGITS "0123456789"
+#define ALPHA "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Shapes: prefix, characters, how many of them; the parts of one key follow each other, separated by '|'. */
 static const struct {
@@ -36,6 +37,7 @@ static const struct {
 } keys[] = {
 	{"sk-", ANY, 48, "", "", 0}, {"sk-ant-api03-", ANY, 90, "", "", 0}, {"sk-proj-", ANY, 60, "", "", 0},
 	{"sk-or-v1-", HEX, 64, "", "", 0}, {"sk-lf-", HEX, 36, "", "", 0}, {"gsk_", ANY, 52, "", "", 0}, {"hf_", ANY, 34, "", "", 0},
+	{"hf_", ALPHA, 34, "", "", 0}, {"api_org_", ALPHA, 34, "", "", 0},
 	{"xai-", ANY, 80, "", "", 0}, {"pplx-", ANY, 48, "", "", 0}, {"r8_", ANY, 37, "", "", 0}, {"csk-", SMALL, 48, "", "", 0},
 	{"nvapi-", ANY, 64, "", "", 0}, {"tvly-", ANY, 32, "", "", 0}, {"lsv2_pt_", HEX, 32, "_", HEX, 10}, {"fw_", ANY, 24, "", "", 0},
 	{"jina_", ANY, 60, "", "", 0}, {"tgp_v1_", ANY, 43, "", "", 0}, {"sk_", HEX, 48, "", "", 0}, {"pcsk_", ANY, 6, "_", ANY, 64},
@@ -98,9 +100,12 @@ static const struct {
 	{LETTERS, BLANKS, "<client_secret>@</client_secret>"}, {LETTERS, SIGNS, "machine h.example login joe password @"},
 	{LETTERS, SIGNS, "machine h.example\n  login joe\n  password @\n"}, {LETTERS, SIGNS, "default login joe password @"},
 	{LETTERS, SIGNS, "curl -u joe:@ https://h/"}, {LETTERS, BLANKS, "curl -s -u 'joe:@' https://h/"}, {LETTERS, SIGNS, "curl -X POST \\\n -u joe:@ h"},
+	{LETTERS, SIGNS, "curl --user joe:@ h"}, {LETTERS, BLANKS, "curl -s --proxy-user='joe:@' h"},
 	{LETTERS, SIGNS, "http -a joe:@ GET h"}, {LETTERS, SIGNS, "mysql -u root -p@ db"}, {LETTERS, BLANKS, "mysql -uroot -p'@' db"},
 	{LETTERS, SIGNS, "mysqldump -h h -p@ db > x"}, {LETTERS, SIGNS, "sshpass -p @ ssh h"}, {LETTERS, SIGNS, "redis-cli -h h -a @ ping"},
 	{LETTERS, SIGNS, "docker login -u joe -p @ h"}, {LETTERS, SIGNS, "ALTER USER joe WITH PASSWORD '@'"},
+	{LETTERS, SIGNS, "ALTER USER joe IDENTIFIED BY '@'"}, {LETTERS, BLANKS, "openssl enc -k '@'"}, {LETTERS, SIGNS, "zip -P @ a.zip a"},
+	{LETTERS, SIGNS, "unzip -P@ a.zip"}, {LETTERS, SIGNS, "7z x -p@ a.7z"},
 	{MIXED, MIXED, "https://joe:@@h/x"}, {LETTERS, MIXED, "postgres://joe:@@h:5432/db"}, {LETTERS, MIXED, "redis://:@@h/0"},
 	{LETTERS, MIXED, "https://@@github.com/a/b.git"}, {LETTERS, MIXED, "https://h/?a=1&token=@&b=2"}, {LETTERS, MIXED, "https://h/?api_key=@"},
 	{LETTERS, MIXED, "https://h/cb#access_token=@&x=1"}, {LETTERS, MIXED, "https://h/x?sig=@"}, {LETTERS, MIXED, "https://h/x?X-Amz-Signature=@&y=z"},
@@ -115,7 +120,8 @@ static const struct {
 	{LETTERS, BLANKS, "{\"env\":[{\"name\":\"A\",\"value\":\"@\"}]}"}, {LETTERS, BLANKS, "{\"env\":{\"A\":\"@\"}}"},
 	{LETTERS, BLANKS, "{\"args\":[\"--token\",\"@\"]}"}, {LETTERS, BLANKS, "{\"args\":[\"--token=@\"]}"}, {LETTERS, BLANKS, "{\"args\":[\"API_KEY=@\"]}"},
 	{LETTERS, BLANKS, "{\"args\":[\"-H\",\"X-Api-Key: @\"]}"}, {LETTERS, BLANKS, "{\"DB_PASS\":\"@\",\"OPENAI_KEY\":\"@\"}"},
-	{LETTERS, BLANKS, "{\"s\":\"{\\\"password\\\":\\\"@\\\"}\"}"}, {LETTERS, BLANKS, "{\"name\":\"API_TOKEN\",\"value\":\"@\"}"},
+	{LETTERS, BLANKS, "{\"s\":\"{\\\"password\\\":\\\"@\\\"}\"}"}, {LETTERS, BLANKS, "{\"s\":\"{\\\"env\\\":{\\\"A\\\":\\\"@\\\"}}\"}"},
+	{LETTERS, BLANKS, "{\"name\":\"API_TOKEN\",\"value\":\"@\"}"},
 	{LETTERS, BLANKS, "{\"password\":{\"type\":\"string\",\"default\":\"@\",\"examples\":[\"@\"]}}"}, {LETTERS, SIGNS, "{\"command\":\"x --password @\"}"},
 	{LETTERS, BLANKS, "{\"proxyConfig\":{\"url\":\"@\"}}"}, {LETTERS, BLANKS, "{\"command\":\"bash -c \\\"x --token '@'\\\"\"}"},
 };
@@ -124,11 +130,11 @@ enum { CONTEXTS = sizeof(contexts) / sizeof(*contexts) };
 
 /* Contexts that the page does not promise; at most MISSED of them may stay. */
 static const char *const others[] = {"my password is @", "the key @ opens it", "login with joe / @", "pin @", "(password @)",
-	"{\"args\":[\"mysql\",\"-p@\"]}", "{\"command\":\"curl\",\"args\":[\"-u\",\"joe:@\"]}", "htpasswd -b f joe @", "IDENTIFIED BY '@'",
-	"echo @ | sudo -S ls", "openssl enc -k @", "zip -P @ a.zip a", "unzip -P@ a.zip", "smbclient -U joe%@", "secret @",
+	"{\"args\":[\"mysql\",\"-p@\"]}", "{\"command\":\"curl\",\"args\":[\"-u\",\"joe:@\"]}", "htpasswd -b f joe @",
+	"echo @ | sudo -S ls", "smbclient -U joe%@", "secret @",
 	"passwd: @", "token=@", "apikey @"};
 
-enum { OTHERS = sizeof(others) / sizeof(*others), MISSED = 16 };
+enum { OTHERS = sizeof(others) / sizeof(*others), MISSED = 12 };
 
 static const char *const innocent[] = {
 	"PWD=/home/joe", "OLDPWD=/home/joe/src", "export PWD=/srv/app", "PUBLIC_KEY=ssh-rsa-of-joe", "PRIMARY_KEY=id", "FOREIGN_KEY=user_id",
@@ -157,8 +163,9 @@ static const char *const innocent[] = {
 	"-----BEGIN PUBLIC KEY-----", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI joe@h", "https://example.com/a?page=2&sort=up#token", "https://h/@x",
 	"https://h:8080/x", "2026-11-20T15:56:02Z", "a = b ? c : d", "std::string x", "x => y", "map: {a: 1}", "a <token> b", "<password>", "<password/>",
 	"<password></password>", "<token>$TOKEN</token>", "List<Token> tokens", "docker run -u 1000:1000 -p 8080:80 x", "mkdir -p a/b", "cp -p a b",
-	"ps -u joe", "ssh -p 2222 h", "sort -u x", "curl -u joe h", "curl -u \"$USER:$PASSWORD\" h", "mysql -p db", "mysql -u root -p", "psql -p 5432",
-	"docker ps -a", "grep -a x", "netstat -a", "redis-cli -h h", "login page password field", "the password for the machine",
+	"ps -u joe", "ssh -p 2222 h", "sort -u x", "curl -u joe h", "curl -u \"$USER:$PASSWORD\" h", "curl --user joe h", "curl --user \"$USER:$PASSWORD\" h", "docker run --user 1000:1000 curl",
+	"mysql -p db", "mysql -u root -p", "psql -p 5432",
+	"docker ps -a", "grep -a x", "netstat -a", "redis-cli -h h", "zip -r a.zip b -x c", "openssl x509 -k", "7z x -y a.7z", "it was identified by 'the label'", "login page password field", "the password for the machine",
 	"machine learning with a password", "keyboard: x", "monkey=see", "KEYBOARD_LAYOUT=us", "HOME=/root", "PATH=/usr/bin:/bin", "MAX_TOKENS=8192",
 	"TOKENIZERS_PARALLELISM=false", "SECRETS_DIR=/run/secrets", "PASSWORD_FILE=/run/secrets/db", "TOKEN_URL=https://h/token", "nextPageToken=abcdef",
 	"progressToken: abc-def-1234567890-abcdef", "csrf", "token\ttype", "primary_key=True1", "publicKey: \"abcdefgh\"", "bypass=all-of-them",
@@ -178,7 +185,7 @@ add_random(struct buf *to, const char *chars, int n)
 		buf_add(to, chars + number(strlen(chars)), 1);
 }
 
-/* A key of that shape, with a digit near its beginning. */
+/* A key of that shape, with a digit near its beginning unless it has letters only. */
 static void
 make_key(struct buf *to, size_t k)
 {
@@ -189,7 +196,7 @@ make_key(struct buf *to, size_t k)
 		buf_add_string(to, keys[k].prefix);
 		add_random(to, keys[k].chars, keys[k].n);
 		digit = buf_string(to) ? strcspn(to->p + n, DIGITS) : 0;
-	} while (digit > 12 || digit + n == to->n);
+	} while (strcmp(keys[k].chars, ALPHA) != 0 && (digit > 12 || digit + n == to->n));
 	if (strcmp(keys[k].prefix, "access-sandbox-") == 0) {
 		buf_add_string(to, "-1234-5678-9abc-");
 		add_random(to, HEX, 12);
@@ -312,9 +319,9 @@ check_innocent(struct redact *r)
 		}
 }
 
-/* Escapes of quotes in a quoted value do not end it. */
+/* Where a value ends: not at the escape of a quote, nor at a sign that nothing follows but the value. */
 static void
-check_escapes(struct redact *r)
+check_ends(struct redact *r)
 {
 	static const char *const texts[][2] = {
 		{"password=\"abc\\\"defghijklmnop\" x", "password=\"<redacted>\" x"},
@@ -329,6 +336,13 @@ check_escapes(struct redact *r)
 		{"\"auth\": \"am9lOnB3\"", "\"auth\": \"<redacted>\""},
 		{"//h/:_auth=am9lOnB3", "//h/:_auth=<redacted>"},
 		{"https://h/?token=a1&password=b2,c", "https://h/?token=<redacted>&password=<redacted>,c"},
+		{"DB_PASSWORD=Tr0ub4dor&3xyz x", "DB_PASSWORD=<redacted> x"},
+		{"DB_PASSWORD=Tr0ub4dor;3xyz,4xyz#5xyz!6xyz x", "DB_PASSWORD=<redacted> x"},
+		{"password=abc123,user=joe", "password=<redacted>,user=joe"},
+		{"password=abc123;user:joe", "password=<redacted>;user:joe"},
+		{"password=abc123, user", "password=<redacted>, user"},
+		{"x aB38Q~abcdefghijklmnopqrstuvwxyz01234 x", "x <redacted> x"},
+		{"x aB38Q~abcdefghijklmnopqrstuvwxyz x", "x aB38Q~abcdefghijklmnopqrstuvwxyz x"},
 	};
 	struct slice clean;
 
@@ -348,7 +362,7 @@ main(void)
 	int rounds = count ? atoi(count) : check_sample(20, 2000);
 	struct redact r = {0};
 
-	check_escapes(&r);
+	check_ends(&r);
 	check_innocent(&r);
 	for (int i = 0; i < rounds && check_failed < 20; i++) {
 		size_t before = check_failed;

@@ -44,7 +44,7 @@ answered(enum acp_side from, const char *id)
 
 	method[0] = '\0';
 	if (r) {
-		requests_take(rs, r);
+		requests_remove(rs, r);
 		snprintf(method, sizeof(method), "%.*s", (int)r->method.n - 2, r->method.p + 1);
 		requests_done(r);
 	}
@@ -113,9 +113,9 @@ test_oldest_first(void)
 	CHECK(ask(ACP_CLIENT, "1", "d"));
 	last = ask(ACP_CLIENT, "1", "e");
 	CHECK_STR(answered(ACP_CLIENT, "1"), "a");
-	requests_take(rs, middle);
+	requests_remove(rs, middle);
 	requests_done(middle);
-	requests_take(rs, last);
+	requests_remove(rs, last);
 	requests_done(last);
 	CHECK(ask(ACP_CLIENT, "1", "f"));
 	CHECK_STR(answered(ACP_CLIENT, "1"), "b");
@@ -151,7 +151,7 @@ test_all_that_are_open(void)
 	}
 	CHECK(!requests_next(rs, r));
 	while ((r = requests_next(rs, NULL))) {
-		requests_take(rs, r);
+		requests_remove(rs, r);
 		requests_done(r);
 	}
 	CHECK(requests_count(rs) == 0);
@@ -171,17 +171,17 @@ test_liar(void)
 	for (i = 0; i < MANY; i++)
 		all[i] = ask(ACP_AGENT, "\"same\"", "x");
 	for (i = MANY / 3; i < 2 * MANY / 3; i++) {
-		requests_take(rs, all[i]);
+		requests_remove(rs, all[i]);
 		requests_done(all[i]);
 	}
 	for (i = MANY; i-- > 2 * MANY / 3;) {
-		requests_take(rs, all[i]);
+		requests_remove(rs, all[i]);
 		requests_done(all[i]);
 	}
 	for (i = 0; i < MANY / 3; i++) {
 		if (find(ACP_AGENT, "\"same\"") != all[i])
 			break;
-		requests_take(rs, all[i]);
+		requests_remove(rs, all[i]);
 		requests_done(all[i]);
 	}
 	CHECK(i == MANY / 3 && requests_count(rs) == 0);

@@ -86,7 +86,7 @@ choose(struct select *s)
 		message.request = r;
 		show(&c, &message);
 		if (r) {
-			requests_take(rs, r);
+			requests_remove(rs, r);
 			requests_done(r);
 		}
 	}

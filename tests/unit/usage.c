@@ -185,7 +185,7 @@ test_names(void)
 		snprintf(text, sizeof(text), "{\"model\":\"m%d\"}", i);
 		r = (struct usage_report){.what = USAGE_UPDATE, .session = slice_of("\"s\""), .has_used = true};
 		r.model = json_get(slice_of(text), "model");
-		failed += usage_take(u, 1, &r) < 0;
+		failed += usage_add(u, 1, &r) < 0;
 	}
 	CHECK(failed == 0);
 	s = u ? usage_find_session(u, slice_of("s")) : NULL;
@@ -223,13 +223,14 @@ test_finding(void)
 	}
 	CHECK(missed == 0);
 	CHECK(wrong == 0);
-	/* Bytes of the words in any order. */
+	/* Bytes of the words in any order, in texts of all lengths. */
 	srand(4);
 	for (i = 0, wrong = 0; i < 20000; i++) {
 		for (at = 0; at < sizeof(text); at++)
 			text[at] = "usage_diostaeVr\\/\"np-05"[rand() % 22];
-		b = usage_find(&plain, text, text + sizeof(text));
-		wrong += usage_find(&wide, text, text + sizeof(text)) != b || usage_find(&narrow, text, text + sizeof(text)) != b;
+		n = i % (sizeof(text) + 1);
+		b = usage_find(&plain, text, text + n);
+		wrong += usage_find(&wide, text, text + n) != b || usage_find(&narrow, text, text + n) != b;
 	}
 	CHECK(wrong == 0);
 	memset(text, 'e', sizeof(text));

@@ -1,0 +1,302 @@
+# What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
+#
+# $do: which function of the table at the end; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
+# [NAME, VALUE] and [NAME, KEY, VALUE]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
+# that is null for that of --meta. An error is a text for people.
+
+def v2: $o.protocol == 2;
+def given($name): last($o.given[] | select(.[0] == $name) | .[1]) | values;
+def meta: if $o.meta then {_meta: null} else {} end;
+
+# Does the agent advertise what is at this path, in version 1 or 2? null: that version does not have it.
+def can($one; $two):
+  (if v2 then $two else $one end) as $path
+  | $path != null and ($agent | try getpath($path | split(".")) catch null | . == true or type == "object");
+
+# --- the connection ---
+
+def initialize:
+  {fs: {read: {readTextFile: true, writeTextFile: false}, write: {readTextFile: true, writeTextFile: true}}[$o.fs],
+    terminal: (if $o.terminal then true else null end),
+    auth: (if $o.person then {terminal: (if v2 then {} else true end)} else null end),
+    elicitation: (if $o.person or $o.form then {form: {}} else null end)} as $can
+  | ["initialize", {protocolVersion: $o.protocol,
+    (if v2 then "info" else "clientInfo" end): {name: "acp-ask", version: $o.version},
+    (if v2 then "capabilities" else "clientCapabilities" end): ($can | with_entries(select(.value != null)))}];
+
+def methods: $agent.authMethods[]? | objects | .id = (.id // .methodId) | select(.id | type == "string");
+def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then "the agent names none" else . end)";
+
+# A request, or what the agent's command needs to log in at a terminal.
+def authenticate:
+  $o.auth as $id
+  | [methods | select(.id == $id)][0] as $method
+  | if $method == null then error("the agent has no such method" | naming_methods)
+    elif $method.type == "terminal" then
+      if $o.person | not then error("--auth \($id): it needs a terminal") else . end
+      # Version 1 has an object, version 2 a list of names and values.
+      | {args: [$method.args[]? | strings], variables: [$method.env | (objects | to_entries[] | "\(.key)=\(.value)"), (arrays[] | "\(.name)=\(.value)")]}
+    else
+      [$method.vars[]? | objects | select(.optional != true) | .name | strings | select(env[.] == null)][0] as $missing
+      | if $missing then error("--auth \($id): the environment variable \($missing) is not set")
+        else [if v2 then "auth/login" else "authenticate" end, {methodId: $id}] end
+    end;
+
+# After initialize: what is to be done; null: nothing.
+def connect:
+  if $agent.protocolVersion != $o.protocol then
+    error("the agent does not speak version \($o.protocol) of the protocol; see --protocol")
+  elif $o.auth then authenticate else null end;
+
+# Of {request, error}: fails with what is said of it.
+def failure:
+  error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
+    else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
+
+# --- the session ---
+
+def server:
+  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2][0], args: .[2][1:], env: []}
+  elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
+  else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
+
+def open:
+  {cwd: $o.cwd, mcpServers: [$o.given[] | select(.[0] | startswith("mcp")) | server]} as $params
+  | $o.load as $load | ($o.resume // $load) as $id
+  | if v2 and (can(null; "capabilities.session") | not) then error("the agent offers no sessions")
+    elif $id == null then ["session/new", $params]
+    elif $load and v2 then ["session/resume", {sessionId: null} + $params + {replayFrom: {type: "start"}}]
+    elif ($load | not) and (v2 or can("agentCapabilities.sessionCapabilities.resume"; null)) then ["session/resume", {sessionId: null} + $params]
+    elif can("agentCapabilities.loadSession"; null) then ["session/load", {sessionId: null} + $params]
+    else error("--\(if $load then "load" else "resume" end) \($id): the agent cannot do that") end
+  | .[1] += meta;
+
+def set($option; $value):
+  ["session/set_config_option", {sessionId: null, configId: ($option.id // $option.configId)} + (
+    if $option.type != "boolean" then {value: $value} + (if v2 then {type: "id"} else {} end)
+    elif $value == "true" or $value == "false" then {value: ($value == "true"), type: "boolean"}
+    else error("--config \($option.id // $option.configId): expected true or false") end)];
+
+# After the session was opened: requests.
+def settings:
+  . as $opened
+  | [.configOptions[]? | objects] as $options
+  # An option of this category; or a method of its own, where the session has a list.
+  | def choice($name; $list; $method; $member):
+      given($name) as $value
+      | [$options[] | select(.category == $name)][0] as $option
+      | if $option then set($option; $value)
+        elif $opened[$list] | type == "object" then [$method, {sessionId: null, ($member): $value}]
+        else error("--\($name) \($value): the agent offers no choice") end;
+    [choice("mode"; "modes"; "session/set_mode"; "modeId"),
+      choice("model"; "models"; "session/set_model"; "modelId"),
+      ($o.given[] | select(.[0] == "config")
+        | . as [$_, $key, $value]
+        | [$options[] | select((.id // .configId) == $key)][0]
+        | if . then set(.; $value) else error("--config \($key)=\($value): the agent has no such option") end),
+      (given("title")
+        | if can("agentCapabilities.sessionCapabilities.title"; "capabilities.session.title") then ["session/set_title", {sessionId: null, title: .}]
+          else error("--title \(.): the agent does not offer titles") end)];
+
+# Of the cursor.
+def list:
+  if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $o.cwd} + (if . then {cursor: .} else {} end)]
+  else error("--list \($o.cwd): the agent has no list of sessions") end;
+
+# What is printed of the responses.
+def sessions:
+  [.[].sessions[]? | objects]
+  | if $o.format == "json" then [tojson] elif $o.format == "ndjson" then map(tojson)
+    else map([.sessionId, .updatedAt, .title] | map(if type == "string" then . else "" end) | @tsv) end;
+
+# --- prompts ---
+
+# A file (its path, its real one, its text or its data in base64): an image or a sound, where the agent accepts them; else a resource; else
+# what every agent accepts: text, or a link.
+def block:
+  {png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", svg: "image/svg+xml",
+    wav: "audio/wav", mp3: "audio/mpeg", ogg: "audio/ogg", flac: "audio/flac", pdf: "application/pdf", json: "application/json",
+    md: "text/markdown", html: "text/html", csv: "text/csv"} as $types
+  | (.path | split(".") | if length > 1 then $types[last | ascii_downcase] else null end // "") as $type
+  | {uri: "file://\(.real | split("/") | map(@uri) | join("/"))"} as $uri
+  | ($type | split("/")[0]) as $kind
+  | if .data and ($kind == "image" or $kind == "audio")
+      and can("agentCapabilities.promptCapabilities.\($kind)"; "capabilities.session.prompt.\($kind)") then
+      {type: $kind, mimeType: $type, data: .data}
+    elif can("agentCapabilities.promptCapabilities.embeddedContext"; "capabilities.session.prompt.embeddedContext") then
+      {type: "resource", resource: ($uri + if .text then {mimeType: (if $type == "" then "text/plain" else $type end), text: .text}
+        else {mimeType: (if $type == "" then "application/octet-stream" else $type end), blob: .data} end)}
+    elif .text then {type: "text", text: "\(.path):\n\(.text)"}
+    else {type: "resource_link", name: .path} + $uri end;
+
+# Of texts, files, and {input}: what was on standard input. Successive texts are one.
+def prompt:
+  reduce .[] as $next ([]; if ($next | type) == "string" and (last | type) == "string" then .[-1] += " " + $next else . + [$next] end)
+  | map(if type == "string" then {type: "text", text: .} elif .input then {type: "text", text: .input} else block end);
+
+# --- updates ---
+
+# A tool call: what is kept of it, what is new, and whether it has ended. What is kept then, what is said, and what the result has.
+def call:
+  . as $in
+  | .new | .title = (.title // $in.kept.title // .name)
+  | $in.kept + .
+  | {kept: ., row: {id: $in.id, title: (.title // ""), kind, status: (if $in.unfinished then null else .status end)},
+    notes: (if $in.ended then
+        [if .status == "failed" and ($in.unfinished | not) then "tool: \(.title // ""): failed" else empty end,
+          (.content | arrays[] | .content.text? // .path? | strings | select(. != "") | "  \(.[0:1024])")]
+      elif .title and ($in.kept.title | not) then ["tool: \(.title)"] else [] end)};
+
+def plan:
+  [(.entries // .plan.entries?)[]? | objects]
+  | if length == 0 then []
+    else ["plan: \(map(select(.status == "completed")) | length) of \(length) done"
+      + ([.[] | select(.status == "in_progress") | ": \(.content)"][0] // "")] end;
+
+# --- forms ---
+
+def fields:
+  .requestedSchema? | [.required[]?] as $required
+  | [.properties | objects | to_entries[] | .key as $key | {name: .key, schema: (.value | objects // {}), required: any($required[]; . == $key)}];
+
+# What a field, or an item of a list, can be chosen from; null: it is anything.
+def choices:
+  (if .items | type == "object" then .items else . end)
+  | [.enum, .oneOf, .anyOf | arrays][0]
+  | values | map(if type == "object" then {value: .const, title: (.title // .const)} else {value: ., title: .} end);
+
+def between($least; $most): ($least == null or . >= $least) and ($most == null or . <= $most);
+
+def fits($s):
+  [$s | choices][0] as $choices
+  | def chosen: type == "string" and (. as $x | $choices == null or any($choices[]; .value == $x));
+    if $s.type == "string" then chosen and (length | between($s.minLength; $s.maxLength))
+    elif $s.type == "boolean" then type == "boolean"
+    elif $s.type == "array" then type == "array" and all(.[]; chosen) and (length | between($s.minItems; $s.maxItems))
+    elif type != "number" then false
+    else ($s.type == "number" or ($s.type == "integer" and . == floor)) and between($s.minimum; $s.maximum) end;
+
+# The content of the response, with the values of --form.
+def filled:
+  [fields[] | . as $f | ($o.values | has($f.name)) as $has
+    | if $has and ($o.values[$f.name] | fits($f.schema)) then {($f.name): $o.values[$f.name]}
+      elif $has or $f.required then error("--form \($o.form) does not have what is asked for") else {} end]
+  | add // {};
+
+# A form that a person fills in is {params, n, content}: the next field is that of number n. With what is shown of that.
+def shown:
+  . as $form
+  | .params | fields[$form.n] | .schema as $s
+  | [$s | choices][0] as $choices
+  | $form + {lines: [(if $form.n == 0 then "form: \($form.params.message // "")" else empty end),
+      "\($s.title // .name)\(if .required then "" else " (optional)" end)",
+      ($s.description | strings | select(. != "") | "  \(.)"),
+      ($choices | arrays | to_entries[] | "  \(.key + 1)) \(.value.title)")],
+    prompt: "\(if $choices then "number" else "value" end)\($s.default | if . == null then "" else " [\(tojson)]" end): "};
+
+# Of a request's params: the form, or {result}.
+def form:
+  if (.mode // "form") != "form" or [.requestedSchema | objects | .properties | objects] == [] then {result: {action: "cancel"}}
+  elif $o.form then {result: {action: "accept", content: filled}}
+  elif $o.person then {params: ., n: 0, content: {}} | shown
+  else {result: {action: "cancel"}} end;
+
+def trim: until(startswith(" ") | not; .[1:]) | until(endswith(" ") | not; .[:-1]);
+
+# Of {form, text}, a text that was typed: the form, or {result}; where the text is no value, the form as it was.
+def typed:
+  .form as $form
+  | (.text | trim) as $text
+  | ($form.params | fields) as $all
+  | $all[$form.n] as $f | $f.schema as $s
+  | [$s | choices][0] as $choices
+  | def pick: . as $x
+      | if $choices == null then $x
+        else (tonumber? // 0) as $i
+          | [($choices[] | select(.value == $x)), (if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end)][0].value end;
+    [if $text == "" then $s.default
+      elif $s.type == "string" then $text | pick
+      elif $s.type == "boolean" then {y: true, t: true, "1": true, n: false, f: false, "0": false}[$text[0:1] | ascii_downcase]
+      elif $s.type == "array" then [$text | split(",")[] | trim | pick]
+      else $text | tonumber? // null end][0] as $value
+  | ($value != null and ($value | fits($s))) as $good
+  | if ($text == "" and ($f.required | not)) or $good then
+      $form | .n += 1 | if $good then .content[$f.name] = $value else . end
+      | if .n >= ($all | length) then {result: {action: "accept", content: .content}} else shown end
+    else $form end;
+
+# --- --probe ---
+
+# The methods that are tried: they change nothing but our own session. Of whether that is open.
+def probes:
+  {cwd: $o.cwd} as $where | {sessionId: null} as $session | ($session + $where + {mcpServers: []}) as $again
+  | [["session/list", $where, can("agentCapabilities.sessionCapabilities.list"; "capabilities.session")],
+    if . then (
+      ["session/fork", $again, can("agentCapabilities.sessionCapabilities.fork"; "capabilities.session.fork")],
+      ["session/close", $session, can("agentCapabilities.sessionCapabilities.close"; "capabilities.session")],
+      ["session/resume", $again, can("agentCapabilities.sessionCapabilities.resume"; "capabilities.session")],
+      ["session/load", $again, can("agentCapabilities.loadSession"; null)])
+    else empty end];
+
+# Of what came of them: promises that are broken.
+def broken:
+  [.tried[] | .probe as [$method, $_, $advertised] | select($advertised == (.error.code? == -32601))
+    | "\($method): \(if $advertised then "it is advertised, and the agent does not have it"
+      else "it is not advertised, and the response is not the error -32601" end)"];
+
+def report:
+  def sorted: walk(if type == "object" then to_entries | sort_by(.key) | from_entries else . end);
+  {protocol: $agent.protocolVersion, agent: ($agent.agentInfo // $agent.info),
+    capabilities: ($agent.agentCapabilities // $agent.capabilities // {}), auth_methods: ([methods.id] | sort),
+    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code?)" else "result" end)}}] | add)}
+  + (if .session then {modes: ([.session.modes.availableModes[]?.id] | sort), models: ([.session.models.availableModels[]?.modelId] | sort),
+    config_options: ([.session.configOptions[]? | {key: (.id // .configId), value: .currentValue}] | from_entries),
+    commands: ([.commands[]?.name] | sort)} else {} end)
+  | sorted
+  | if $o.format == "json" then .
+    else [paths(type != "object" and type != "array") as $p | getpath($p)
+      | if type == "string" then . else tojson end | [($p | map(tostring) | join(".")), (split("\n") | join(" "))] | @tsv] end;
+
+# --- --editor ---
+
+# Of {editor, name, words}: where the configuration of this editor is, and what stands there, an object or a text. Lua and Lisp read
+# strings of JSON that have no control characters.
+def editor:
+  .name as $name | .words as $words
+  | ($words | map(tojson)) as $quoted
+  | {command: $words[0], args: $words[1:], env: {}} as $server
+  | {
+      zed: ["~/.config/zed/settings.json", {agent_servers: {($name): ({type: "custom"} + $server)}}],
+      jetbrains: ["~/.jetbrains/acp.json", {agent_servers: {($name): $server}}],
+      vscode: ["settings.json, with the extension ACP Client", {"acp.agents": {($name): $server}}],
+      neovim: ["Neovim with CodeCompanion", "require(\"codecompanion\").setup({
+  adapters = { acp = {
+    claude_code = function()
+      return require(\"codecompanion.adapters\").extend(\"claude_code\", {
+        commands = { default = {
+          \($quoted | join(",\n          ")),
+        } },
+      })
+    end,
+  } },
+})"],
+      avante: ["Neovim with avante", "require(\"avante\").setup({
+  provider = \($name | tojson),
+  acp_providers = {
+    [\($name | tojson)] = {
+      command = \($quoted[0]),
+      args = { \($quoted[1:] | join(", ")) },
+    },
+  },
+})"],
+      emacs: ["Emacs with agent-shell, as its command for Claude", "(setq agent-shell-anthropic-claude-acp-command\n      '(\($quoted | join("\n        "))))"],
+      toad: ["a shell", "toad acp \([$words | @sh] | @sh) ."]
+    }[.editor]
+  | {where: .[0], form: .[1]};
+
+if $do == "initialize" then initialize elif $do == "connect" then connect elif $do == "failure" then failure
+elif $do == "open" then open elif $do == "settings" then settings elif $do == "list" then list elif $do == "sessions" then sessions
+elif $do == "prompt" then prompt elif $do == "call" then call elif $do == "plan" then plan
+elif $do == "form" then form elif $do == "typed" then typed
+elif $do == "probes" then probes elif $do == "broken" then broken
+elif $do == "editor" then editor else report end

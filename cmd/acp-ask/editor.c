@@ -1,0 +1,127 @@
+/* --editor: the command that an editor starts, with absolute paths: editors that were started from a desktop have a short PATH. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-ask/ask.h"
+#include "lib/filter/jqprog.h"
+#include "lib/run/proc.h"
+
+const char *const editor_names[] = {"zed", "jetbrains", "neovim", "avante", "emacs", "vscode", "toad", NULL};
+
+/* The path of a program, absolute, to be freed. A link stays: the name of a program may tell it what to do. */
+static char *
+absolute(const char *program)
+{
+	char *found = strchr(program, '/') ? strdup(program) : strncmp(program, "acp-", 4) == 0 ? proc_beside(program) : NULL;
+	char *here, *path = NULL;
+
+	if (!found || access(found, X_OK) < 0) {
+		free(found);
+		found = strchr(program, '/') ? NULL : cli_in_path(program);
+	}
+	if (!found)
+		exit(cli_not_started(tool_name, program, true, errno ? errno : ENOENT));
+	if (*found == '/')
+		return found;
+	here = realpath(".", NULL);
+	need(here && (path = bytes_printf("%s/%s", here, found + 2 * (strncmp(found, "./", 2) == 0))) ? 0 : -1);
+	free(here);
+	free(found);
+	return path;
+}
+
+/* Appends a word, which it frees, to a list, JSON. */
+static void
+add(struct buf *words, char *word)
+{
+	need(word ? 0 : -1);
+	if (!json_utf8(slice_of(word)) || strpbrk(word, "\n\r\t\033\177"))
+		cli_die(EXIT_USAGE, tool_name, "%s: a configuration cannot have this", word);
+	put(words, words->n ? "," : "[");
+	put_quoted(words, slice_of(word));
+	free(word);
+}
+
+/* Where a script names its interpreter by env, as agents for node do: the directory of that, for a PATH; else NULL. To be freed. */
+static char *
+interpreter_directory(const char *script)
+{
+	char line[128] = "", *name, *path;
+	FILE *file = fopen(script, "re");
+
+	if (file && !fgets(line, sizeof(line), file))
+		*line = '\0';
+	if (file)
+		fclose(file);
+	name = strncmp(line, "#!/usr/bin/env ", 15) == 0 ? line + 15 + strspn(line + 15, " ") : NULL;
+	if (!name)
+		return NULL;
+	name[strcspn(name, " \r\n")] = '\0';
+	path = cli_in_path(name);
+	if (path)
+		*strrchr(path, '/') = '\0';
+	return path;
+}
+
+/* Appends the whole command: several tools are a chain. */
+static void
+add_command(const struct options *o, struct buf *words)
+{
+	char **tool, *agent = absolute(o->command[0]), *directory = interpreter_directory(agent);
+	size_t tools = 0;
+
+	while (o->tools && o->tools[tools])
+		tools++;
+	if (directory && strcmp(directory, "/usr/bin") != 0 && strcmp(directory, "/bin") != 0 && strcmp(directory, "/usr/local/bin") != 0) {
+		add(words, strdup("/usr/bin/env"));
+		add(words, bytes_printf("PATH=%s:/usr/local/bin:/usr/bin:/bin", directory));
+	}
+	free(directory);
+	if (tools > 1)
+		add(words, absolute("acp-conduct"));
+	for (size_t i = 0; i < tools; i++) {
+		tool = proc_words(o->tools[i]);
+		if (!tool || strcmp(tool[0], "/bin/sh") == 0)
+			cli_die(EXIT_USAGE, tool_name, "--tools %s: expected a command without signs of the shell", o->tools[i]);
+		/* A component whose name begins with acp- needs no path. */
+		if (tools > 1) {
+			free(absolute(tool[0]));
+			add(words, strdup("-f"));
+			add(words, strdup(o->tools[i]));
+		}
+		for (char **word = tool; tools == 1 && *word; word++)
+			add(words, word == tool ? absolute(*word) : strdup(*word));
+		free(tool);
+	}
+	if (tools)
+		add(words, strdup("--"));
+	add(words, agent);
+	for (char *const *word = o->command + 1; *word; word++)
+		add(words, strdup(*word));
+}
+
+void
+editor_print(struct ask *a)
+{
+	const char *slash = strrchr(a->options->command[0], '/'), *name = slash ? slash + 1 : a->options->command[0];
+	SCOPED struct buf words = {0}, input = {0}, output = {0}, text = {0}, room = {0};
+	struct slice form;
+
+	if (*a->options->prompt)
+		cli_die(EXIT_USAGE, tool_name, "--editor does not go with a prompt");
+	add_command(a->options, &words);
+	put(&words, "]");
+	put_object(&input, {"editor", string_in(&room, slice_of(editor_names[a->options->editor - 1]))},
+		{"name", string_in(&text, slice_of(name))}, {"words", buf_slice(&words)});
+	text.n = 0;
+	if (!ask_jq(a, "editor", buf_slice(&input), &output))
+		return;
+	form = json_get(buf_slice(&output), "form");
+	need(json_type(form) == JSON_STRING ? json_unescape(form, &text) : json_indent(&text, form, 0, buf_add_slice));
+	need(buf_add(&text, "\n", 2));
+	cli_warn(tool_name, "for %s", plain_of(json_get(buf_slice(&output), "where"), &input));
+	jqprog_free(a->jq);
+	cli_print(tool_name, text.p);
+}

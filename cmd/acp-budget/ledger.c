@@ -1,0 +1,523 @@
+/* The ledger: a file to which all processes that share it append what their sessions use, and that limits over periods are judged by. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "cmd/acp-budget/budget.h"
+#include "lib/run/directory.h"
+#include "lib/usage/entry.h"
+
+enum { WAIT = 5 }; /* seconds, for the lock */
+
+/* What has been spent in one scope: in the periods that run now. */
+struct account {
+	struct account *next;
+	struct buf scope;                /* a project, an agent, a key; empty for what has no such name */
+	struct decimal sums[MONEY_MOST]; /* for each of the limits */
+};
+
+struct ledger {
+	char *path;
+	int fd;                    /* -1: not open */
+	struct stat file;          /* which file it is */
+	off_t read;                /* so far it has been read, line by line; -1: the sums begin anew */
+	uint64_t lines;
+	int32_t first[MONEY_MOST]; /* the first days of the periods that the sums are for */
+	struct account *accounts;
+	struct buf unwritten;      /* entries that are to be written */
+	bool counted;              /* unwritten entries are in the sums already */
+	struct buf why;            /* what is wrong with it now; empty: nothing */
+	bool damaged, reported;    /* damaged: some line is */
+	bool stuck;                /* the lock was waited for in vain */
+};
+
+char *
+ledger_path(const char *name)
+{
+	return strcmp(name, "auto") == 0 ? directory_state("ledger", true) : strdup(name);
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+struct ledger *
+ledger_new(const struct options *o)
+{
+	struct ledger *l = calloc(1, sizeof(*l));
+
+	if (!l || !(l->path = ledger_path(o->ledger))) {
+		free(l);
+		return NULL;
+	}
+	l->fd = -1;
+	l->read = -1;
+	return l;
+}
+
+void
+ledger_free(struct ledger *l)
+{
+	struct account *a, *next;
+
+	if (!l)
+		return;
+	LL_FOREACH_SAFE(l->accounts, a, next) {
+		buf_free(&a->scope);
+		free(a);
+	}
+	if (l->fd >= 0)
+		close(l->fd);
+	buf_free(&l->unwritten);
+	buf_free(&l->why);
+	free(l->path);
+	free(l);
+}
+
+/* --- what it says --- */
+
+/* Says what is wrong with it, once. */
+__attribute__((format(printf, 2, 3))) static void
+fail(struct tool *t, const char *format, ...)
+{
+	struct ledger *l = t->ledger;
+	va_list args;
+
+	l->why.n = 0;
+	va_start(args, format);
+	if (buf_printf(&l->why, "the ledger %s: ", l->path) || buf_vprintf(&l->why, format, args) || !buf_string(&l->why))
+		l->why.n = 0;
+	va_end(args);
+	if (!l->reported && l->why.n)
+		frame_warn(t->frame, "%s", l->why.p);
+	l->reported = true;
+}
+
+/* Does the entry count in this scope? */
+static bool
+counts_in(const struct options *o, const struct usage_entry *e, const struct account *a)
+{
+	struct slice in = o->scope == SCOPE_PROJECT ? e->project : o->scope == SCOPE_AGENT ? e->agent : e->scope;
+
+	return o->scope == SCOPE_USER || (in.p ? json_string_is_slice(in, buf_slice(&a->scope)) : a->scope.n == 0);
+}
+
+/* What an entry has in the unit of a limit: its amount in that currency, at most, or its tokens. */
+static struct decimal
+amount_of(const struct usage_entry *e, const struct money *m)
+{
+	struct json_iter it = {.in = e->costs};
+	struct decimal sum = {e->tokens.n[USAGE_TOTAL]}, amount, most;
+	struct slice currency;
+
+	if (is_tokens(m))
+		return sum;
+	for (sum.units = 0; e->costs.p && usage_entry_cost(&it, &currency, &amount, &most);)
+		if (json_string_is(currency, m->currency))
+			decimal_add(sum, most, &sum);
+	return sum;
+}
+
+/* Adds the entries of whole lines to the sums. Those that are none are reported. */
+static void
+add_lines(void *tool, struct slice text)
+{
+	struct tool *t = tool;
+	struct ledger *l = t->ledger;
+	const struct money_list *limits = &t->options->limits;
+	const char *p = text.p, *end = text.p + text.n, *next, *why;
+	struct usage_entry e;
+	struct account *a;
+
+	for (; p < end; p = next + 1) {
+		next = memchr(p, '\n', (size_t)(end - p));
+		l->lines++;
+		if (slice_is_blank(slice_between(p, next)))
+			continue;
+		if (!usage_entry_read(slice_between(p, next), &e, &why)) {
+			fail(t, "line %llu is damaged (%s), and not counted", (unsigned long long)l->lines, why);
+			l->damaged = true;
+			continue;
+		}
+		LL_FOREACH(l->accounts, a)
+			for (size_t i = 0; i < limits->n && counts_in(t->options, &e, a); i++)
+				if (calendar_first(limits->at[i].period, calendar_day(e.time)) == l->first[i])
+					decimal_add(a->sums[i], amount_of(&e, &limits->at[i]), &a->sums[i]);
+	}
+}
+
+/* Calls fn for all whole lines after `from`, many at a time. Returns where they end, or -1 with errno. */
+static off_t
+read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slice), void *arg)
+{
+	enum { BLOCK = 256 * 1024 };
+	SCOPED struct buf text = {0};
+	const char *end;
+	ssize_t n;
+
+	for (;;) {
+		if (buf_reserve(&text, BLOCK) < 0)
+			return -1;
+		n = pread(l->fd, text.p + text.n, BLOCK, from + (off_t)text.n);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -1 : from;
+		text.n += (size_t)n;
+		end = memrchr(text.p, '\n', text.n);
+		if (!end)
+			continue;
+		fn(arg, slice_between(text.p, end + 1));
+		from += end + 1 - text.p;
+		text.n -= (size_t)(end + 1 - text.p);
+		memmove(text.p, end + 1, text.n);
+	}
+}
+
+/* --- the file --- */
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Only what is a ledger, or empty, is ever appended to or cut. 0, or -1 with errno. */
+static int
+check_kind(int fd, struct stat *st)
+{
+	static const char begins[] = "{\"acp-ledger\":";
+	char text[sizeof(begins) - 1];
+	ssize_t n;
+
+	if (fstat(fd, st) < 0)
+		return -1;
+	errno = EINVAL;
+	if (!S_ISREG(st->st_mode))
+		return -1;
+	n = pread(fd, text, sizeof(text), 0);
+	return n < 0 || memcmp(text, begins, (size_t)n) != 0 ? -1 : 0;
+}
+
+/* Opens what has the name now, which need not be what had it before. 0, or -1, which has been reported. */
+static int
+open_file(struct tool *t, struct ledger *l)
+{
+	struct stat st;
+
+	if (l->fd >= 0 && stat(l->path, &st) == 0 && is_same(&st, &l->file))
+		return 0;
+	if (l->fd >= 0)
+		close(l->fd);
+	l->read = -1;
+	l->fd = open(l->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	if (l->fd >= 0 && check_kind(l->fd, &l->file) == 0)
+		return 0;
+	fail(t, "%s", l->fd >= 0 && errno == EINVAL ? "it is another file, and no ledger" : strerror(errno));
+	if (l->fd >= 0)
+		close(l->fd);
+	return l->fd = -1;
+}
+
+static void
+end_wait(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * Waits for the lock in the kernel's queue, where each process has its turn (who only tried again and again might never find it free),
+ * but not for ever; once that was in vain, only if patient. 0, or -1.
+ */
+static int
+lock(struct ledger *l, int how, bool patient)
+{
+	/* Again and again, as the first signal may come before the wait. */
+	const struct itimerval limit = {.it_value.tv_sec = WAIT, .it_interval.tv_usec = 100000}, none = {0};
+	int r = flock(l->fd, how | LOCK_NB);
+	sigset_t set;
+
+	if (r < 0 && errno == EWOULDBLOCK && (patient || !l->stuck)) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGALRM);
+		sigaction(SIGALRM, &(struct sigaction){.sa_handler = end_wait}, NULL);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		setitimer(ITIMER_REAL, &limit, NULL);
+		r = flock(l->fd, how);
+		setitimer(ITIMER_REAL, &none, NULL);
+	}
+	/* A file system without locks is no reason not to write. */
+	l->stuck = r < 0 && (errno == EWOULDBLOCK || errno == EINTR);
+	return l->stuck ? -1 : 0;
+}
+
+/* Whoever was killed while it wrote has left a part of a line: it goes, unless only its newline is missing. 0, or -1 with errno. */
+static int
+cut_torn(int fd)
+{
+	SCOPED struct buf tail = {0};
+	struct usage_entry e;
+	const char *why, *end = NULL;
+	struct stat st;
+	off_t from;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	for (from = st.st_size; from > 0 && !end;) {
+		size_t more = from < 4096 ? (size_t)from : 4096;
+
+		if (buf_reserve(&tail, more) < 0)
+			return -1;
+		memmove(tail.p + more, tail.p, tail.n);
+		n = pread(fd, tail.p, more, from - (off_t)more);
+		if (n != (ssize_t)more)
+			return -1;
+		tail.n += more;
+		from -= (off_t)more;
+		end = memrchr(tail.p, '\n', more);
+		if (end && end == tail.p + tail.n - 1)
+			return 0;
+	}
+	if (tail.n == 0)
+		return 0;
+	from += end ? end + 1 - tail.p : 0;
+	end = end ? end + 1 : tail.p;
+	if (usage_entry_read(slice_between(end, tail.p + tail.n), &e, &why))
+		return write(fd, "\n", 1) == 1 ? 0 : -1;
+	return ftruncate(fd, from);
+}
+
+/* Appends what has not been written. What is not written whole is cut off again. 0, or -1 with errno. */
+static int
+append(struct ledger *l)
+{
+	const char *end;
+	ssize_t n;
+	int error;
+
+	n = cut_torn(l->fd) < 0 ? -1 : write(l->fd, l->unwritten.p, l->unwritten.n);
+	error = errno;
+	if (n > 0 && (size_t)n < l->unwritten.n) {
+		cut_torn(l->fd);
+		error = ENOSPC;
+	}
+	errno = error;
+	end = n > 0 ? memrchr(l->unwritten.p, '\n', (size_t)n) : NULL;
+	if (!end)
+		return -1;
+	l->unwritten.n -= (size_t)(end + 1 - l->unwritten.p);
+	memmove(l->unwritten.p, end + 1, l->unwritten.n);
+	return l->unwritten.n ? -1 : 0;
+}
+
+/* --- for limits --- */
+
+/*
+ * Writes what is to be written. Entries that are still unwritten must be in the sums; those that are written now will be read,
+ * and must not be there twice.
+ */
+static void
+write_entries(struct tool *t, struct ledger *l)
+{
+	size_t before = l->unwritten.n;
+
+	if (append(l) < 0)
+		fail(t, "%s", strerror(errno));
+	if (l->unwritten.n ? l->unwritten.n != before || !l->counted : l->counted)
+		l->read = -1;
+}
+
+static void
+begin_sums(struct tool *t, struct ledger *l)
+{
+	struct account *a;
+
+	LL_FOREACH(l->accounts, a)
+		memset(a->sums, 0, sizeof(a->sums));
+	l->damaged = false;
+	add_lines(t, buf_slice(&l->unwritten));
+	l->counted = l->unwritten.n > 0;
+	l->read = 0;
+	l->lines = 0;
+}
+
+/*
+ * Writes what is to be written, and reads what all processes have appended since: under the lock, as somebody may cut off what is torn.
+ * A period that is over, another file, and an entry that could not be written begin the sums anew. patient: waits for the lock in any case,
+ * also when there is nothing to read or write.
+ */
+static void
+refresh(struct tool *t, bool patient)
+{
+	const struct money_list *limits = &t->options->limits;
+	int32_t day = calendar_day(now()), first;
+	struct ledger *l = t->ledger;
+	bool locked, unchanged;
+	struct stat st = {0};
+	off_t end;
+
+	for (size_t i = 0; i < limits->n; i++) {
+		first = calendar_first(limits->at[i].period, day);
+		l->read = first == l->first[i] ? l->read : -1;
+		l->first[i] = first;
+	}
+	l->why.n = l->damaged ? l->why.n : 0;
+	if (open_file(t, l) < 0) {
+		begin_sums(t, l);
+		return;
+	}
+	unchanged = fstat(l->fd, &st) == 0 && st.st_size == l->read && !l->unwritten.n;
+	if (unchanged && !patient)
+		return;
+	/* Many who read at once would keep the queue from moving. */
+	locked = lock(l, unchanged ? LOCK_SH : LOCK_EX, patient) == 0;
+	if (!locked)
+		fail(t, "another process keeps it locked");
+	if (locked && unchanged) {
+		flock(l->fd, LOCK_UN);
+		return;
+	}
+	if (locked && l->unwritten.n)
+		write_entries(t, l);
+	if (st.st_size < l->read || (!locked && l->unwritten.n && !l->counted))
+		l->read = -1;
+	if (l->read < 0)
+		begin_sums(t, l);
+	end = read_lines(l, l->read, add_lines, t);
+	if (end < 0)
+		fail(t, "%s", strerror(errno));
+	l->read = end; /* what could be read is in the sums: after an error they begin anew */
+	if (locked)
+		flock(l->fd, LOCK_UN);
+}
+
+const char *
+ledger_trouble(struct tool *t)
+{
+	refresh(t, t->options->strict);
+	return t->ledger->why.n ? t->ledger->why.p : NULL;
+}
+
+/* The account of a scope; read anew where it is new. NULL when out of memory. */
+static struct account *
+account_of(struct ledger *l, struct slice scope)
+{
+	struct account *a;
+
+	LL_FOREACH(l->accounts, a)
+		if (slice_eq(scope, buf_slice(&a->scope)))
+			return a;
+	a = calloc(1, sizeof(*a));
+	if (!a || buf_add_slice(&a->scope, scope) < 0) {
+		free(a);
+		return NULL;
+	}
+	LL_PREPEND(l->accounts, a);
+	l->read = -1;
+	return a;
+}
+
+struct decimal
+ledger_spent(struct tool *t, struct slice scope, size_t limit)
+{
+	struct account *a = account_of(t->ledger, scope);
+
+	if (tool_check(t, !a))
+		return (struct decimal){0};
+	refresh(t, false);
+	return a->sums[limit];
+}
+
+/* --- for sessions --- */
+
+void
+ledger_add(struct tool *t, struct usage_entry *e)
+{
+	struct ledger *l = t->ledger;
+
+	e->time = now();
+	l->read = l->unwritten.n ? -1 : l->read;
+	if (!tool_check(t, usage_entry_put(&l->unwritten, e)))
+		refresh(t, false);
+}
+
+/* What is looked for: the last cost in this currency that the agent has reported of this session. */
+struct search {
+	struct slice session, agent, currency;
+	struct decimal *found;
+	bool any;
+};
+
+static void
+search_lines(void *arg, struct slice text)
+{
+	const char *p = text.p, *end = text.p + text.n, *next, *why;
+	struct search *f = arg;
+	struct decimal amount, most;
+	struct slice currency;
+	struct usage_entry e;
+	struct json_iter it;
+
+	for (; p < end; p = next + 1) {
+		next = memchr(p, '\n', (size_t)(end - p));
+		if (!memmem(p, (size_t)(next - p), f->session.p, f->session.n) || !usage_entry_read(slice_between(p, next), &e, &why)
+			|| !json_string_eq(e.session, f->session)
+			|| (f->agent.n ? !json_string_is_slice(e.agent, f->agent) : e.agent.p != NULL))
+			continue;
+		it = (struct json_iter){.in = e.wire};
+		while (e.wire.p && usage_entry_cost(&it, &currency, &amount, &most)) {
+			if (!json_string_is_slice(currency, f->currency))
+				continue;
+			*f->found = amount;
+			f->any = true;
+		}
+	}
+}
+
+bool
+ledger_last_cost(struct tool *t, const struct budget_session *s, struct slice currency, struct decimal *amount)
+{
+	struct search search = {buf_slice(&s->id), usage_agent_name(t->usage, s->usage->agent), currency, amount, false};
+
+	struct ledger *l = t->ledger;
+
+	refresh(t, false);
+	if (l->fd < 0 || lock(l, LOCK_SH, false) < 0)
+		return false;
+	read_lines(l, 0, search_lines, &search);
+	flock(l->fd, LOCK_UN);
+	return search.any;
+}
+
+void
+ledger_end(struct tool *t)
+{
+	struct ledger *l = t->ledger;
+	uint64_t turns = 0;
+	struct usage_entry e;
+	const char *why, *end;
+
+	if (l->unwritten.n)
+		refresh(t, true);
+	if (!l->unwritten.n)
+		return;
+	for (const char *p = l->unwritten.p; p < l->unwritten.p + l->unwritten.n; p = end + 1) {
+		end = memchr(p, '\n', (size_t)(l->unwritten.p + l->unwritten.n - p));
+		turns += usage_entry_read(slice_between(p, end), &e, &why) ? e.turns : 0;
+	}
+	frame_warn(t->frame, "%llu turn%s not in the ledger", (unsigned long long)turns, turns == 1 ? " is" : "s are");
+	frame_fail(t->frame, EXIT_FAILED);
+}

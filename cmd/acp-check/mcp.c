@@ -1,0 +1,445 @@
+/* --mcp: what became of each MCP server that a session declares, by the recordings of the servers. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-check/check.h"
+#include "lib/base/cli.h"
+#include "lib/base/people.h"
+#include "lib/base/text.h"
+#include "lib/run/directory.h"
+#include "lib/recording/home.h"
+#include "lib/run/proc.h"
+
+/* How far a server came; of several processes, the farthest. */
+enum stage { STAGE_NEVER, STAGE_STARTED, STAGE_ASKED, STAGE_REFUSED, STAGE_TOOLLESS, STAGE_READY, STAGE_ASKED_TOOLS, STAGE_LISTED };
+static const char *const stages[] = {"never started", "started, no initialize", "no response to initialize", "an error to initialize",
+	"it offers no tools", "no tools/list", "no response to tools/list", "listed"};
+
+/* What the recordings of a server say. */
+struct figures {
+	enum stage stage;
+	uint64_t starts, tools, calls, responses, errors;
+	uint64_t us, longest, ran; /* us: in calls; the longest of them; of the recordings */
+	int status;                /* waitpid's, of the last that did not end with 0; or 0 */
+};
+
+/* A command is its arguments, each with a NUL after it. */
+struct server {
+	struct buf name, type, command;
+	struct buf part;   /* the name as a part of a file's */
+	uint64_t declared; /* how often */
+	struct figures f;
+};
+
+/* A recording that is not known to be of a session. */
+struct stream {
+	struct buf command;
+	const char *file;
+	bool session;      /* it is of one */
+	struct figures f;
+};
+
+struct mcp {
+	const struct options *options;
+	struct server *servers;
+	struct stream *streams;
+	size_t nservers, nstreams;
+	struct buf text;
+};
+
+/* Makes room for one more and clears it. NULL when out of memory. */
+static void *
+add(void *array, size_t *n, size_t size)
+{
+	char **at = array, *new = reallocarray(*at, *n + 1, size);
+
+	if (!new)
+		return NULL;
+	*at = new;
+	return memset(new + size * (*n)++, 0, size);
+}
+
+/* Appends a string of JSON as plain bytes, and NUL. 0, or -1 out of memory. */
+static int
+add_argument(struct mcp *m, struct buf *to, struct slice string)
+{
+	struct slice text = json_type(string) == JSON_STRING ? json_text(string, &m->text) : slice("", 0);
+
+	return -(!text.p || buf_add_slice(to, text) || buf_add(to, "", 1));
+}
+
+static int
+add_arguments(struct mcp *m, struct buf *to, struct slice list)
+{
+	struct json_iter it = {.in = list};
+	struct slice key, value;
+
+	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &value))
+		if (add_argument(m, to, value) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- sessions */
+
+static int
+declare(struct mcp *m, struct slice declaration)
+{
+	struct slice type = json_get(declaration, "type");
+	struct server new = {0}, *s = m->servers, *end = s + m->nservers;
+	int r = add_argument(m, &new.name, json_get(declaration, "name"));
+
+	r |= r < 0 || home_name(&new.part, slice_of(new.name.p)) < 0 || !buf_string(&new.part) ? -1 : 0;
+	r |= type.p ? add_argument(m, &new.type, type) : buf_add(&new.type, "stdio", sizeof("stdio"));
+	if (r == 0 && strcmp(new.type.p, "stdio") == 0)
+		r |= -(add_argument(m, &new.command, json_get(declaration, "command")) || add_arguments(m, &new.command, json_get(declaration, "args")));
+	while (r == 0 && s < end &&
+		!(slice_eq(buf_slice(&s->name), buf_slice(&new.name)) && slice_eq(buf_slice(&s->command), buf_slice(&new.command))))
+		s++;
+	if (r == 0 && s == end && (s = add(&m->servers, &m->nservers, sizeof(*s)))) {
+		*s = new;
+		s->declared = 1;
+		return 0;
+	}
+	if (r == 0 && s)
+		s->declared++;
+	buf_free(&new.name);
+	buf_free(&new.part);
+	buf_free(&new.type);
+	buf_free(&new.command);
+	return r == 0 && s ? 0 : -1;
+}
+
+/* --- servers */
+
+static void
+reach(struct figures *f, enum stage stage)
+{
+	f->stage = stage > f->stage ? stage : f->stage;
+}
+
+static void
+see_response(struct figures *f, const struct session_message *seen)
+{
+	const struct msg *msg = &seen->message.msg;
+	const struct request *r = seen->request->request;
+	uint64_t us = seen->message.t - r->t;
+
+	if (json_string_is(r->method, "initialize") || json_string_is(r->method, "server/discover")) {
+		reach(f, msg->error.p ? STAGE_REFUSED : json_path(msg->result, "capabilities.tools").p ? STAGE_READY : STAGE_TOOLLESS);
+	} else if (json_string_is(r->method, "tools/list") && !msg->error.p) {
+		struct json_iter it = {.in = json_get(msg->result, "tools")};
+		struct slice key, value;
+
+		reach(f, STAGE_LISTED);
+		while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &value))
+			f->tools++;
+	} else if (json_string_is(r->method, "tools/call")) {
+		f->responses++;
+		f->errors += msg->error.p || json_type(json_get(msg->result, "isError")) == JSON_TRUE;
+		f->us += us;
+		f->longest = us > f->longest ? us : f->longest;
+	}
+}
+
+static int
+begin(struct watch *w, const struct watch_start *start)
+{
+	struct mcp *m = w->state;
+	struct stream *s = start->same ? m->streams : add(&m->streams, &m->nstreams, sizeof(*s));
+
+	if (!s || start->same)
+		return s ? 0 : -1;
+	s->file = w->file;
+	s->f.starts = 1;
+	reach(&s->f, STAGE_STARTED);
+	return add_arguments(m, &s->command, json_get(start->header, "command"));
+}
+
+/* lib/session is asked for requests and their responses only. */
+static void
+happened(struct watch *w, const struct session_event *e)
+{
+	(void)w;
+	(void)e;
+}
+
+static int
+message(struct watch *w, const struct message *original, const struct session_message *seen)
+{
+	struct mcp *m = w->state;
+	struct stream *s = &m->streams[m->nstreams - 1];
+	const struct msg *msg = &seen->message.msg;
+	struct json_iter it = {.in = json_get(msg->params, acp_mcp_servers)};
+	struct slice key, value;
+
+	(void)original;
+	s->f.ran = w->t;
+	if (msg->kind == MSG_RESPONSE && seen->request) {
+		see_response(&s->f, seen);
+	} else if (msg->kind == MSG_REQUEST && acp_opens_session(msg->what)) {
+		s->session = true;
+		while (!seen->copy && json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &value))
+			if (declare(m, value) < 0)
+				return -1;
+	} else if (msg->kind == MSG_REQUEST && (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover"))) {
+		/* Versions of MCP are dates. */
+		s->session |= json_type(json_get(msg->params, "protocolVersion")) == JSON_NUMBER;
+		reach(&s->f, STAGE_ASKED);
+	} else if (msg->kind == MSG_REQUEST && json_string_is(msg->method, "tools/list")) {
+		/* It may have several pages. */
+		s->f.tools = json_get(msg->params, "cursor").p ? s->f.tools : 0;
+		reach(&s->f, STAGE_ASKED_TOOLS);
+	} else if (msg->kind == MSG_REQUEST && json_string_is(msg->method, "tools/call")) {
+		s->f.calls++;
+	}
+	return 0;
+}
+
+static int
+event(struct watch *w, const struct record *record)
+{
+	struct mcp *m = w->state;
+	struct figures *f = m->nstreams ? &m->streams[m->nstreams - 1].f : NULL;
+
+	if (f)
+		f->ran = record->t;
+	if (record->kind == RECORD_EXIT && f)
+		f->status = record->status;
+	return 0;
+}
+
+/* --- whose recording it is */
+
+/* Is the name in that of the file, as a word, as it is or as --wrap-mcp writes it? */
+static bool
+is_named(const struct stream *s, const struct server *server)
+{
+	const char *base = strrchr(s->file ? s->file : "", '/'), *names[] = {server->name.p, server->part.p}, *at;
+	size_t n;
+
+	base = base ? base + 1 : s->file ? s->file : "";
+	for (int i = 0; i < 2; i++) {
+		n = strlen(names[i]);
+		for (at = n ? strstr(base, names[i]) : NULL; at; at = strstr(at + 1, names[i]))
+			if ((at == base || at[-1] == '-') && (at[n] == '-' || at[n] == '.' || at[n] == '\0'))
+				return true;
+	}
+	return false;
+}
+
+/* Was it started by this command, perhaps with another before it? A recorder keeps that of its child. */
+static bool
+is_started_by(const struct stream *s, const struct server *server)
+{
+	const struct buf *whole = &server->command, *part = &s->command;
+	size_t before = whole->n - part->n;
+
+	return part->n > 0 && part->n <= whole->n && memcmp(whole->p + before, part->p, part->n) == 0 &&
+		(before == 0 || whole->p[before - 1] == '\0');
+}
+
+/* The server with this command and this name; with the command; with the name. NULL: none. */
+static struct server *
+server_of(const struct mcp *m, const struct stream *stream)
+{
+	struct server *best = NULL;
+	int most = 0;
+
+	for (struct server *s = m->servers; s < m->servers + m->nservers; s++) {
+		int fits = 2 * is_started_by(stream, s) + is_named(stream, s);
+
+		if (fits > most && strcmp(s->type.p, "stdio") == 0) {
+			most = fits;
+			best = s;
+		}
+	}
+	return best;
+}
+
+static void
+add_up(struct figures *to, const struct figures *f)
+{
+	to->starts += f->starts;
+	to->tools = f->stage == STAGE_LISTED ? f->tools : to->tools;
+	reach(to, f->stage);
+	to->calls += f->calls;
+	to->responses += f->responses;
+	to->errors += f->errors;
+	to->us += f->us;
+	to->longest = f->longest > to->longest ? f->longest : to->longest;
+	to->ran += f->ran;
+	to->status = f->status ? f->status : to->status;
+}
+
+/* --- the report */
+
+/* listed 2 tools, called 3 times, 1 error, 0.3 ms in calls, ran 1.2 s */
+static int
+put_text(struct buf *to, const struct figures *f)
+{
+	char us[PEOPLE_FIGURE], ran[PEOPLE_FIGURE], end[32];
+	int r = 0;
+
+	if (f->starts > 1)
+		r |= buf_printf(to, "%" PRIu64 " processes, ", f->starts);
+	r |= buf_add_string(to, stages[f->stage]);
+	if (f->stage == STAGE_LISTED)
+		r |= buf_printf(to, " %" PRIu64 " tool%s", f->tools, f->tools == 1 ? "" : "s");
+	if (f->stage >= STAGE_READY || f->calls)
+		r |= f->calls ? buf_printf(to, ", called %" PRIu64 " time%s", f->calls, f->calls == 1 ? "" : "s") : buf_add_string(to, ", never called");
+	if (f->errors)
+		r |= buf_printf(to, ", %" PRIu64 " error%s", f->errors, f->errors == 1 ? "" : "s");
+	if (f->calls > f->responses)
+		r |= buf_printf(to, ", %" PRIu64 " without a response", f->calls - f->responses);
+	if (f->responses)
+		r |= buf_printf(to, ", %s in calls", people_duration(us, f->us));
+	if (f->starts)
+		r |= buf_printf(to, ", ran %s", people_duration(ran, f->ran));
+	if (f->status)
+		r |= buf_printf(to, "; %s", proc_describe(f->status, end, sizeof(end)));
+	return r | buf_add_string(to, "\n");
+}
+
+static int
+put_json(struct buf *to, const struct figures *f)
+{
+	int r = buf_printf(to, ",\"state\":\"%s\",\"started\":%" PRIu64, stages[f->stage], f->starts);
+
+	if (f->stage == STAGE_LISTED)
+		r |= buf_printf(to, ",\"tools\":%" PRIu64, f->tools);
+	r |= buf_printf(to, ",\"calls\":%" PRIu64 ",\"responses\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"calls_us\":%" PRIu64
+		",\"longest_us\":%" PRIu64 ",\"ran_us\":%" PRIu64, f->calls, f->responses, f->errors, f->us, f->longest, f->ran);
+	if (f->status)
+		r |= buf_printf(to, ",\"status\":%d", proc_status(f->status));
+	return r | buf_add_string(to, "}\n");
+}
+
+static int
+put_server(const struct mcp *m, struct buf *to, const struct server *s)
+{
+	struct slice name = slice_of(s->name.p);
+	bool stdio = strcmp(s->type.p, "stdio") == 0;
+	int r;
+
+	if (m->options->format == CHECK_JSON) {
+		r = -(buf_add_string(to, "{\"server\":") || json_quote(name, to) || buf_add_string(to, ",\"type\":") ||
+			json_quote(slice_of(s->type.p), to));
+		r |= buf_printf(to, ",\"declared\":%" PRIu64, s->declared);
+		return r | (stdio ? put_json(to, &s->f) : buf_add_string(to, "}\n"));
+	}
+	r = -(text_plain(to, name) || buf_add_string(to, ": "));
+	if (stdio)
+		return r | put_text(to, &s->f);
+	return -(r || buf_add_string(to, "not recorded: ") || text_plain(to, slice_of(s->type.p)) || buf_add_string(to, "\n"));
+}
+
+/* A recording of a server that no session declares. */
+static int
+put_stream(const struct mcp *m, struct buf *to, const struct stream *s)
+{
+	struct slice file = slice_of(s->file ? s->file : "-");
+
+	if (m->options->format == CHECK_JSON)
+		return -(buf_add_string(to, "{\"file\":") || json_quote(file, to) || put_json(to, &s->f));
+	return -(text_plain(to, file) || buf_add_string(to, ": no session declares it: ") || put_text(to, &s->f));
+}
+
+static int
+finish(struct watch *w, int status)
+{
+	struct mcp *m = w->state;
+	struct buf *to = out_buf(&w->out);
+	size_t before = to->n;
+	struct server *server;
+	bool missing = false;
+	int r = 0;
+
+	for (struct stream *s = m->streams; s < m->streams + m->nstreams; s++)
+		if (!s->session && (server = server_of(m, s)))
+			add_up(&server->f, &s->f);
+	for (struct server *s = m->servers; s < m->servers + m->nservers; s++) {
+		missing |= strcmp(s->type.p, "stdio") == 0 && s->f.stage != STAGE_LISTED && s->f.stage != STAGE_TOOLLESS;
+		r |= put_server(m, to, s);
+	}
+	for (const struct stream *s = m->streams; s < m->streams + m->nstreams; s++)
+		if (!s->session && !server_of(m, s))
+			r |= put_stream(m, to, s);
+	out_commit(&w->out, before, r);
+	if (status || w->failed)
+		return status;
+	if (m->nservers == 0) {
+		watch_say(w, "no session in the recordings declares an MCP server");
+		return EXIT_USAGE;
+	}
+	return missing ? EXIT_NEGATIVE : 0;
+}
+
+/* --- directories among the operands */
+
+/* Adds the recordings in a directory; 0 where it is none. */
+static int
+add_files(char ***files, size_t *n, const char *directory)
+{
+	char **paths = directory_paths(directory), **one;
+	int found = 0;
+
+	for (char **path = paths; path && *path; path++) {
+		if (strlen(*path) < 4 || strcmp(*path + strlen(*path) - 4, ".rec") != 0)
+			continue;
+		one = add(files, n, sizeof(*one));
+		if (!one || !(*one = strdup(*path)))
+			cli_no_memory(check_name);
+		found++;
+	}
+	directory_free(paths);
+	return found;
+}
+
+/* The operands, and in the place of a directory the recordings in it and in its mcp, all of which are to be freed. */
+static char **
+files_of(char *const *operands)
+{
+	char **files = NULL, **one, *mcp;
+	size_t n = 0;
+
+	for (; *operands; operands++) {
+		mcp = bytes_printf("%s/mcp", *operands);
+		if (!mcp)
+			cli_no_memory(check_name);
+		if (add_files(&files, &n, *operands) + add_files(&files, &n, mcp) == 0 &&
+			(!(one = add(&files, &n, sizeof(*one))) || !(*one = strdup(*operands))))
+			cli_no_memory(check_name);
+		free(mcp);
+	}
+	if (!add(&files, &n, sizeof(*files)))
+		cli_no_memory(check_name);
+	return files;
+}
+
+int
+mcp_run(const struct options *o)
+{
+	struct mcp m = {.options = o};
+	struct frame_options frame = o->frame;
+	struct watch w = {.name = check_name, .state = &m, .frame = &frame, .events = true, .begin = begin, .happened = happened,
+		.message = message, .event = event, .finish = finish};
+	int status;
+
+	frame.files = files_of(o->frame.files);
+	status = watch_run(&w);
+	for (size_t i = 0; i < m.nservers; i++) {
+		buf_free(&m.servers[i].name);
+		buf_free(&m.servers[i].part);
+		buf_free(&m.servers[i].type);
+		buf_free(&m.servers[i].command);
+	}
+	for (size_t i = 0; i < m.nstreams; i++)
+		buf_free(&m.streams[i].command);
+	directory_free(frame.files);
+	free(m.servers);
+	free(m.streams);
+	buf_free(&m.text);
+	return status;
+}

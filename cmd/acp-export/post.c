@@ -1,0 +1,349 @@
+#include "cmd/acp-export/post.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/cli.h"
+
+#ifndef HAVE_CURL
+
+int
+post_start(struct post *p, const char *tool, const char *url, uint64_t grace)
+{
+	(void)p;
+	(void)url;
+	(void)grace;
+	cli_warn(tool, "--post: this program was built without libcurl; write to a file, and send that with curl");
+	return EXIT_USAGE;
+}
+
+int
+post_end(struct post *p, const char *tool, const struct post_counts *all)
+{
+	(void)p;
+	(void)tool;
+	(void)all;
+	return 0;
+}
+
+#else
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/json/json.h"
+#include "lib/run/input.h"
+#include "lib/run/loop.h"
+#include "lib/run/proc.h"
+
+/* us: of an attempt; the first pause before another, which doubles, and the longest. REPLY: bytes of a response that are read. */
+enum { ATTEMPT = 10 * 1000 * 1000, PAUSE = 250 * 1000, PAUSE_MOST = 30 * 1000 * 1000, REPLY = 4096, LINE = 64 * 1024 * 1024 };
+
+/* The state of the process that sends. */
+struct sender {
+	const char *tool;
+	uint64_t grace, deadline; /* deadline: by loop_clock; 0: the pipe has not ended */
+	CURL *easy;
+	struct curl_slist *headers;
+	char *urls[2];            /* of spans, of metrics */
+	char error[CURL_ERROR_SIZE];
+	struct buf reply;
+	bool failing;             /* that it fails was said, and nothing was sent since */
+	struct post_counts *taken;
+};
+
+/* --- the end --- */
+
+/* The time that is left: UINT64_MAX as long as the pipe has not ended. */
+static uint64_t
+time_left(struct sender *s)
+{
+	struct pollfd p = {.fd = STDIN_FILENO};
+	uint64_t now = loop_clock();
+
+	if (!s->deadline && poll(&p, 1, 0) > 0)
+		s->deadline = now + s->grace;
+	return !s->deadline ? UINT64_MAX : s->deadline > now ? s->deadline - now : 0;
+}
+
+/* Waits; less, where the pipe has ended. False: no time is left. */
+static bool
+pause_for(struct sender *s, uint64_t us)
+{
+	struct pollfd p = {.fd = STDIN_FILENO};
+	uint64_t left = time_left(s);
+
+	us = us < left ? us : left;
+	/* At its end it says so at once, and is not asked again. */
+	if (poll(&p, s->deadline ? 0 : 1, (int)(us / 1000)) > 0)
+		return pause_for(s, us);
+	return time_left(s) > 0;
+}
+
+static int
+watch(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return time_left(arg) == 0;
+}
+
+/* --- one request --- */
+
+static size_t
+on_reply(char *p, size_t size, size_t n, void *arg)
+{
+	struct sender *s = arg;
+	size_t room = REPLY - s->reply.n;
+
+	return buf_add(&s->reply, p, n < room ? n : room) < 0 ? 0 : size * n;
+}
+
+/* Says once why it fails, until something was sent: curl's reason, or what the collector says. */
+static void
+say(struct sender *s, long status, const char *then)
+{
+	struct slice message = json_scan(buf_slice(&s->reply), JSON_DEPTH, NULL, 0, NULL, NULL) == JSON_OBJECT
+		? json_get_string(buf_slice(&s->reply), "message") : slice(NULL, 0);
+	SCOPED struct buf text = {0};
+
+	if (s->failing)
+		return;
+	s->failing = true;
+	message = slice_cut(json_text(message, &text), 200);
+	if (status == 0)
+		cli_warn(s->tool, "--post: %s%s", s->error, then);
+	else
+		cli_warn(s->tool, "--post: HTTP status %ld%s%.*s%s", status, message.n ? ": " : "", (int)message.n, message.n ? message.p : "", then);
+}
+
+/* A collector may have taken only a part: its reply says how many it has not. */
+static uint64_t
+rejected(struct sender *s)
+{
+	struct slice n;
+	SCOPED struct buf text = {0};
+	uint64_t count = 0;
+
+	if (json_scan(buf_slice(&s->reply), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT)
+		return 0;
+	n = json_path(buf_slice(&s->reply), "partialSuccess.rejectedSpans");
+	/* JSON's form of an int64 is a string. */
+	if (n.p && json_type(n) == JSON_STRING)
+		n = json_text(n, &text);
+	return n.p && n.n && json_u64(n, &count) ? count : 0;
+}
+
+/* Posts the body until it has been taken (true), is refused, or no time is left. */
+static bool
+post(struct sender *s, const char *url, struct slice body)
+{
+	uint64_t pause = PAUSE, left;
+	curl_off_t after;
+	CURLcode code;
+	long status;
+
+	curl_easy_setopt(s->easy, CURLOPT_URL, url);
+	curl_easy_setopt(s->easy, CURLOPT_POSTFIELDS, body.p);
+	curl_easy_setopt(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+	while ((left = time_left(s)) > 0) {
+		status = 0;
+		after = 0;
+		s->reply.n = 0;
+		s->error[0] = '\0';
+		curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)((left < ATTEMPT ? left : ATTEMPT) / 1000 + 1));
+		code = curl_easy_perform(s->easy);
+		if (code == CURLE_OK)
+			curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &status);
+		else if (!s->error[0])
+			snprintf(s->error, sizeof(s->error), "%s", curl_easy_strerror(code));
+		if (status / 100 == 2) {
+			s->failing = false;
+			return true;
+		}
+		if (status && status != 429 && status != 502 && status != 503 && status != 504) {
+			say(s, status, "");
+			return false;
+		}
+		say(s, status, ": trying again");
+		curl_easy_getinfo(s->easy, CURLINFO_RETRY_AFTER, &after);
+		if (!pause_for(s, after > 0 && after < PAUSE_MOST / 1000000 ? (uint64_t)after * 1000000 : pause))
+			return false;
+		pause = pause * 2 < PAUSE_MOST ? pause * 2 : PAUSE_MOST;
+	}
+	return false;
+}
+
+/* In a string of JSON its quotes would be escaped. */
+static uint64_t
+count_spans(struct slice line)
+{
+	static const char id[] = "\"spanId\":";
+	const char *p = line.p, *end = line.p + line.n;
+	uint64_t n = 0;
+
+	for (; (p = memmem(p, (size_t)(end - p), id, sizeof(id) - 1)); p += sizeof(id) - 1)
+		n++;
+	return n;
+}
+
+static void
+send_line(struct sender *s, struct slice line)
+{
+	static const char metrics[] = "{\"resourceMetrics\"";
+	uint64_t n = count_spans(line), not;
+
+	if (line.n >= sizeof(metrics) && memcmp(line.p, metrics, sizeof(metrics) - 1) == 0) {
+		s->taken->reports += post(s, s->urls[1], line);
+	} else if (post(s, s->urls[0], line)) {
+		not = rejected(s);
+		s->taken->spans += not < n ? n - not : 0;
+	}
+}
+
+/* --- the process --- */
+
+/* NAME=VALUE,NAME=VALUE, percent-encoded, as OpenTelemetry's SDKs have it. 0, or -1 out of memory. */
+static int
+add_headers(struct sender *s, const char *list)
+{
+	size_t n, name;
+	int length = 0, r = 0;
+	struct curl_slist *more;
+	SCOPED struct buf text = {0};
+	char *value;
+
+	for (; list && *list && r == 0; list += n + (list[n] == ',')) {
+		list += strspn(list, " ");
+		n = strcspn(list, ",");
+		name = strcspn(list, "=");
+		/* Without a value there is no header; and curl takes a length of 0 for that of all that follows. */
+		if (name + 1 >= n)
+			continue;
+		value = curl_easy_unescape(s->easy, list + name + 1, (int)(n - name - 1), &length);
+		while (name > 0 && list[name - 1] == ' ')
+			name--;
+		text.n = 0;
+		r = -(!value || buf_add(&text, list, name) || buf_add_string(&text, ": ") || buf_add(&text, value, (size_t)length));
+		/* A line end in it would be another header. */
+		more = r == 0 && !memchr(text.p, '\n', text.n) && !memchr(text.p, '\r', text.n) && buf_string(&text)
+			? curl_slist_append(s->headers, text.p) : s->headers;
+		s->headers = more ? more : s->headers;
+		curl_free(value);
+	}
+	return r;
+}
+
+static bool
+prepare(struct sender *s, const char *url)
+{
+	static const char *const paths[] = {"v1/traces", "v1/metrics"};
+	const char *ca = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"), *slash = *url && url[strlen(url) - 1] == '/' ? "" : "/";
+	CURL *e;
+
+	for (size_t i = 0; i < 2; i++)
+		if (!(s->urls[i] = bytes_printf("%s%s%s", url, slash, paths[i])))
+			return false;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || !(e = s->easy = curl_easy_init()))
+		return false;
+	s->headers = curl_slist_append(NULL, "Content-Type: application/json");
+	if (!s->headers || add_headers(s, getenv("OTEL_EXPORTER_OTLP_HEADERS")) < 0)
+		return false;
+	curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers);
+	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, s->error);
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_USERAGENT, "acp-export/" VERSION);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_reply);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, s);
+	curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, watch);
+	curl_easy_setopt(e, CURLOPT_XFERINFODATA, s);
+	if (ca && *ca)
+		curl_easy_setopt(e, CURLOPT_CAINFO, ca);
+	return true;
+}
+
+/* Away from our terminal and group, deaf to what ends us: it ends with its pipe. */
+static _Noreturn void
+run(int fd, const char *tool, const char *url, uint64_t grace, struct post_counts *taken)
+{
+	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	struct sender s = {.tool = tool, .grace = grace, .taken = taken};
+	struct input in;
+	struct line line;
+	enum input_got got;
+
+	setsid();
+	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
+		signal(deaf[i], SIG_IGN);
+	if (dup2(fd, STDIN_FILENO) < 0 || close(STDOUT_FILENO) < 0 || proc_close_others(false) < 0 || proc_stdio() < 0 ||
+		input_open(&in, STDIN_FILENO, LINE) < 0 || !prepare(&s, url)) {
+		cli_warn(tool, "--post: %s", strerror(errno ? errno : ENOMEM));
+		_exit(EXIT_FAILED);
+	}
+	while ((got = input_next(&in, &line)) == INPUT_LINE || got == INPUT_PIECE)
+		if (got == INPUT_LINE)
+			send_line(&s, line.text);
+	_exit(0);
+}
+
+int
+post_start(struct post *p, const char *tool, const char *url, uint64_t grace)
+{
+	CURLU *u = curl_url();
+	bool good = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+		(strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0);
+	int fds[2];
+
+	curl_url_cleanup(u);
+	if (!good || strstr(url, "/v1/traces") || strstr(url, "/v1/metrics")) {
+		cli_warn(tool, "--post %s: expected the address of a collector, without /v1/traces, such as http://localhost:4318", url);
+		return EXIT_USAGE;
+	}
+	p->taken = mmap(NULL, sizeof(*p->taken), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->taken != MAP_FAILED && proc_pipe(fds) == 0 && (p->pid = fork()) == 0)
+		run(fds[0], tool, url, grace, p->taken);
+	if (p->pid <= 0) {
+		cli_warn(tool, "--post: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	close(fds[0]);
+	p->fd = fds[1];
+	snprintf(p->path, sizeof(p->path), "/dev/fd/%d", p->fd);
+	return 0;
+}
+
+int
+post_end(struct post *p, const char *tool, const struct post_counts *all)
+{
+	char text[64];
+	int status = 0;
+
+	if (p->pid <= 0)
+		return 0;
+	close(p->fd);
+	/* Who does not want to wait may end us. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	while (waitpid(p->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_FAILED;
+	if (WIFSIGNALED(status))
+		cli_warn(tool, "--post: the process that sends was ended by %s", proc_describe(status, text, sizeof(text)));
+	if (p->taken->spans < all->spans)
+		cli_warn(tool, "--post: %" PRIu64 " of %" PRIu64 " spans were not sent", all->spans - p->taken->spans, all->spans);
+	if (p->taken->reports < all->reports)
+		cli_warn(tool, "--post: %" PRIu64 " of %" PRIu64 " reports of metrics were not sent", all->reports - p->taken->reports, all->reports);
+	return p->taken->spans < all->spans || p->taken->reports < all->reports ? EXIT_FAILED : 0;
+}
+
+#endif

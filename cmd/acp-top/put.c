@@ -1,0 +1,309 @@
+/* The table as text: for people, in columns that fit the width, and for programs. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/acp-top/top.h"
+#include "lib/base/calendar.h"
+#include "lib/base/cells.h"
+#include "lib/base/people.h"
+
+enum column { AGENT, TITLE, DIRECTORY, STATE, TURN, CONTEXT, TOKENS, COST, TEXT, COLUMNS };
+
+enum { NARROW = 80, MEDIUM = 120, TEXT_LEAST = 8 };
+
+/* How wide the columns are in a narrow table, in one of usual width, and in a wide one. 0: it is left out. */
+static const unsigned widths[3][COLUMNS] = {
+	{8, 11, 0, 19, 6, 4, 0, 7},
+	{8, 14, 0, 21, 9, 8, 5, 7},
+	{12, 18, 14, 24, 10, 10, 7, 9},
+};
+
+static const unsigned *
+layout(unsigned width)
+{
+	return widths[width < NARROW ? 0 : width < MEDIUM ? 1 : 2];
+}
+
+/* --- for people --- */
+
+static void
+put_text(struct cells *c, unsigned width, enum style style, struct slice text)
+{
+	if (width == 0)
+		return;
+	cells_open(c, width);
+	cells_style(c, style);
+	cells_text(c, text);
+	cells_close(c);
+}
+
+/* What is left of the width; 0: too little. */
+static unsigned
+left(const struct cells *c, unsigned width)
+{
+	return width >= c->used + TEXT_LEAST ? width - c->used : 0;
+}
+
+int
+put_names(const struct top *t, bool color, struct buf *to)
+{
+	static const char *const names[COLUMNS] = {"AGENT", "TITLE", "DIRECTORY", "STATE", "TURN", "CONTEXT", "TOKENS", "COST", "TEXT"};
+	const unsigned *w = layout(t->width);
+	struct cells c;
+	unsigned n;
+
+	cells_begin(&c, to, t->utf8, color);
+	for (enum column i = 0; i < COLUMNS; i++) {
+		n = i == TEXT ? left(&c, t->width) : w[i];
+		if (n && i >= TURN && i < TEXT)
+			cells_right(&c, n, STYLE_BOLD, i == CONTEXT && n < 7 ? "CTX" : names[i]);
+		else
+			put_text(&c, n, STYLE_BOLD, slice_of(names[i]));
+	}
+	return cells_end(&c);
+}
+
+/* The end of a text that is longer than its column: of a path the last names, of what is said the last words. */
+static struct slice
+end_of(struct slice text, unsigned width)
+{
+	const char *end = text.p + text.n, *from = end, *at = end;
+	unsigned used = 0;
+
+	while (at > text.p) {
+		do
+			at--;
+		while (at > text.p && ((unsigned char)*at & 0xc0) == 0x80);
+		used += cells_width(slice_between(at, from));
+		if (used > width)
+			break;
+		from = at;
+	}
+	return slice_between(from, end);
+}
+
+static void
+put_title(struct cells *c, const struct row *r, unsigned width)
+{
+	cells_open(c, width);
+	for (unsigned i = 1; i < r->depth && i < 4; i++)
+		cells_ascii(c, "  ");
+	if (r->depth) {
+		cells_sign(c, "└", "`");
+		cells_ascii(c, " ");
+	}
+	cells_text(c, row_title(r));
+	cells_close(c);
+}
+
+/* Whole seconds. */
+static const char *
+duration(char text[PEOPLE_FIGURE], uint64_t us)
+{
+	if (us >= 60 * 1000000)
+		return people_duration(text, us);
+	snprintf(text, PEOPLE_FIGURE, "%us", (unsigned)(us / 1000000));
+	return text;
+}
+
+static void
+put_state(struct cells *c, const struct row *r, unsigned width)
+{
+	static const enum style styles[] = {[STATE_WAITING] = STYLE_MAGENTA, [STATE_MUTE] = STYLE_RED, [STATE_SILENT] = STYLE_RED,
+		[STATE_TOOL] = STYLE_YELLOW, [STATE_MODEL] = STYLE_GREEN, [STATE_IDLE] = STYLE_PLAIN, [STATE_NONE] = STYLE_DIM,
+		[STATE_ENDED] = STYLE_DIM};
+	bool timed = r->state == STATE_WAITING || r->state == STATE_SILENT || r->state == STATE_TOOL;
+	struct slice detail = row_detail(r);
+	time_t since = (time_t)(r->stream->started + (double)r->since / 1e6);
+	char text[PEOPLE_FIGURE];
+	struct tm tm;
+
+	cells_open(c, width);
+	cells_style(c, styles[r->state]);
+	cells_ascii(c, state_name(r->state));
+	if (timed)
+		cells_printf(c, " %s", duration(text, r->now - r->since));
+	else if (r->state == STATE_IDLE && r->since && localtime_r(&since, &tm) && strftime(text, sizeof(text), " %H:%M", &tm))
+		cells_ascii(c, text);
+	if (r->queued)
+		cells_printf(c, " +%u queued", r->queued);
+	if (detail.n) {
+		cells_ascii(c, ": ");
+		cells_text(c, detail);
+	}
+	cells_close(c);
+}
+
+static void
+put_turn(struct cells *c, const struct row *r, unsigned width)
+{
+	char time[PEOPLE_FIGURE], text[2 * PEOPLE_FIGURE] = "";
+
+	duration(time, row_turn_time(r));
+	if (r->seen && r->seen->turns)
+		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)r->seen->turns, time);
+	cells_right(c, width, STYLE_PLAIN, width < 9 && *text ? time : text);
+}
+
+/* The bar is as exact as the characters are: an eighth of a cell. */
+static void
+put_context(struct cells *c, const struct row *r, unsigned width)
+{
+	static const char *const eighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+	const struct usage_session *u = r->usage;
+	bool known = u && u->has_used && u->has_size && u->size;
+	int percent = known ? usage_percent(u->used, u->size) : 0;
+	unsigned bar = width > 5 ? width - 5 : 0, full = (unsigned)(percent > 100 ? 100 : percent) * bar * 8 / 100;
+	char text[PEOPLE_FIGURE] = "";
+	enum style style = percent >= 95 ? STYLE_RED : percent >= 75 ? STYLE_YELLOW : STYLE_GREEN;
+
+	if (bar) {
+		cells_open(c, bar);
+		cells_style(c, style);
+		for (unsigned i = 0; known && i < bar; i++, full -= full > 8 ? 8 : full)
+			cells_sign(c, eighths[full > 8 ? 8 : full], full >= 4 ? "#" : ".");
+		cells_close(c);
+	}
+	if (known)
+		snprintf(text, sizeof(text), "%d%%", percent > 999 ? 999 : percent);
+	else if (u && u->has_used)
+		people_count(text, u->used);
+	cells_right(c, bar ? 4 : width, STYLE_PLAIN, text);
+}
+
+int
+put_row(const struct top *t, const struct row *r, unsigned width, bool color, struct buf *to)
+{
+	const unsigned *w = layout(width);
+	SCOPED struct buf cost = {0};
+	char text[PEOPLE_FIGURE + 2] = "";
+	struct slice directory = row_directory(r);
+	struct cells c;
+
+	cells_begin(&c, to, t->utf8, color);
+	put_text(&c, w[AGENT], STYLE_PLAIN, buf_slice(&r->stream->agent));
+	put_title(&c, r, w[TITLE]);
+	put_text(&c, w[DIRECTORY], STYLE_DIM, end_of(directory, w[DIRECTORY]));
+	put_state(&c, r, w[STATE]);
+	put_turn(&c, r, w[TURN]);
+	put_context(&c, r, w[CONTEXT]);
+	if (w[TOKENS]) {
+		if (r->has_tokens)
+			people_count(text + r->tokens_lower, r->tokens);
+		if (r->has_tokens && r->tokens_lower)
+			*text = '>';
+		cells_right(&c, w[TOKENS], STYLE_PLAIN, text);
+	}
+	/* The currency is in the totals. */
+	if (r->has_cost && (decimal_put_money(r->cost.amount, slice_of(""), &cost) < 0 || !buf_string(&cost)))
+		return -1;
+	cells_right(&c, w[COST], STYLE_PLAIN, cost.n ? cost.p : "");
+	if (r->seen)
+		put_text(&c, left(&c, width), STYLE_DIM, end_of(buf_slice(&r->seen->text), left(&c, width)));
+	return cells_end(&c);
+}
+
+int
+put_totals(const struct totals *s, bool color, struct buf *to)
+{
+	struct cells c;
+
+	cells_begin(&c, to, true, color);
+	cells_style(&c, STYLE_BOLD);
+	cells_printf(&c, "%zu session%s, %zu running, %zu waiting for you", s->sessions, s->sessions == 1 ? "" : "s", s->running, s->waiting);
+	if (s->cost.n) {
+		cells_ascii(&c, ", today ");
+		cells_text(&c, buf_slice(&s->cost));
+	}
+	return cells_end(&c);
+}
+
+/* --- for programs --- */
+
+/* What a row is written to. names: instead of it, those of the columns. */
+struct fields {
+	struct buf *to;
+	enum format format;
+	bool names, failed;
+	size_t n;
+};
+
+/* A member of the row: in JSON there is none where the text is empty. */
+static void
+put_field(struct fields *f, const char *name, bool quoted, struct slice text)
+{
+	if (f->format == FORMAT_TSV)
+		f->failed |= buf_add_string(f->to, f->n++ ? "\t" : "") | (f->names ? buf_add_string(f->to, name) : text_plain(f->to, text));
+	else if (text.n)
+		f->failed |= buf_printf(f->to, "%s\"%s\":", f->n++ ? "," : "{", name)
+			| (quoted ? json_quote(text, f->to) : buf_add_slice(f->to, text));
+}
+
+static void
+put_number(struct fields *f, const char *name, bool known, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	put_field(f, name, false, slice_of(known ? text : ""));
+}
+
+/* built: what building the text returned. */
+static void
+put_built(struct fields *f, const char *name, bool quoted, int built, struct buf *text)
+{
+	f->failed |= built < 0;
+	put_field(f, name, quoted, buf_slice(text));
+	text->n = 0;
+}
+
+int
+put_fields(const struct row *row, enum format format, struct buf *to)
+{
+	struct stream nobody = {.path = ""};
+	const struct row none = {.stream = &nobody}, *r = row ? row : &none;
+	const struct stream *st = r->stream;
+	const struct usage_session *u = r->usage;
+	const struct session *s = r->session;
+	struct fields f = {.to = to, .format = format, .names = !row};
+	SCOPED struct buf text = {0};
+
+	put_field(&f, "socket", true, slice_of(st->path));
+	put_field(&f, "agent", true, buf_slice(&st->agent));
+	put_field(&f, "session", true, s ? slice(s->id, s->n) : slice_of(""));
+	put_field(&f, "parent", true, s && s->parent ? slice(s->parent->id, s->parent->n) : slice_of(""));
+	put_field(&f, "title", true, u ? usage_name(st->usage, u->title) : slice_of(""));
+	put_field(&f, "cwd", true, row_directory(r));
+	put_field(&f, "state", true, slice_of(state_name(r->state)));
+	put_built(&f, "since", true, r->since && st->started > 0 ? calendar_put_date(&text, st->started + (double)r->since / 1e6) : 0, &text);
+	put_field(&f, "detail", true, row_detail(r));
+	put_number(&f, "queued", s, r->queued);
+	put_number(&f, "turns", s, s ? r->seen->turns : 0);
+	put_built(&f, "turn_s", false, s && r->seen->turns ? buf_printf(&text, "%.3f", (double)row_turn_time(r) / 1e6) : 0, &text);
+	put_number(&f, "used", u && u->has_used, u ? u->used : 0);
+	put_number(&f, "size", u && u->has_size, u ? u->size : 0);
+	put_number(&f, "tokens", r->has_tokens, r->tokens);
+	put_field(&f, "lower", false, slice_of(!r->has_tokens ? "" : r->tokens_lower ? "true" : "false"));
+	put_built(&f, "cost", false, r->has_cost ? decimal_put(r->cost.amount, 0, &text) : 0, &text);
+	put_field(&f, "currency", true, r->has_cost ? usage_name(st->usage, r->cost.currency) : slice_of(""));
+	put_field(&f, "text", true, r->seen ? buf_slice(&r->seen->text) : slice_of(""));
+	return f.failed | buf_add_string(to, format == FORMAT_JSON ? "}\n" : "\n") ? -1 : 0;
+}
+
+int
+put_table(const struct top *t, const struct totals *sums, struct buf *to)
+{
+	enum format format = t->options->format;
+	bool color = cli_wants_color(t->options->color, STDOUT_FILENO);
+	int e = 0;
+
+	if (format == FORMAT_TEXT)
+		e = put_totals(sums, color, to) | put_names(t, color, to);
+	else if (format == FORMAT_TSV)
+		e = put_fields(NULL, format, to);
+	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++)
+		e |= format == FORMAT_TEXT ? put_row(t, r, t->width, color, to) : put_fields(r, format, to);
+	return e;
+}

@@ -1,0 +1,436 @@
+/* The streams: where they are found, and what happens in each. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "cmd/acp-top/top.h"
+#include "lib/attach/rendezvous.h"
+#include "lib/base/calendar.h"
+#include "lib/base/text.h"
+#include "lib/run/directory.h"
+#include "lib/run/proc.h"
+#include "lib/run/system.h"
+
+enum {
+	SCAN = 2 * 1000 * 1000,  /* us between looks, where the system does not report what is new; and before one that is attached again */
+	ENDED_MOST = 20,         /* streams that are shown after their end */
+	TEXT = 512,              /* bytes that are kept of what an agent said last: at least */
+	RECENT = 32 * 1024,      /* likewise, of a session's last messages */
+};
+
+/* --- what happens in a session --- */
+
+/* Keeps the end of a text, from a line of it (or of a character) on. */
+static void
+cut_front(struct buf *b, size_t keep, bool lines)
+{
+	const char *from = b->p + (b->n > keep ? b->n - keep : 0), *end = b->p + b->n;
+
+	if (b->n <= 2 * keep)
+		return;
+	if (lines)
+		from = memchr(from, '\n', (size_t)(end - from));
+	else
+		while (from < end && ((unsigned char)*from & 0xc0) == 0x80)
+			from++;
+	from = lines && from ? from + 1 : from ? from : end;
+	b->n = (size_t)(end - from);
+	memmove(b->p, from, b->n);
+}
+
+static void
+free_seen(struct seen *s)
+{
+	buf_free(&s->stop);
+	buf_free(&s->text);
+	buf_free(&s->recent);
+	free(s);
+}
+
+static void
+free_ask(struct ask *a)
+{
+	if (a->command)
+		permit_withdraw(a->command);
+	buf_free(&a->params);
+	buf_free(&a->text);
+	free(a);
+}
+
+/* The first string that is found, as plain text in place of what was there. */
+static int
+set_text(struct buf *to, struct slice object, const char *const *paths)
+{
+	struct slice v = {0};
+
+	for (; *paths && json_type(v) != JSON_STRING; paths++)
+		v = json_path(object, *paths);
+	if (json_type(v) != JSON_STRING)
+		return 0;
+	to->n = 0;
+	return json_unescape(v, to);
+}
+
+/* The title of a tool call; of what says none, that of before. */
+static int
+name_call(struct session_call *call, struct slice object)
+{
+	static const char *const paths[] = {"title", "toolCall.title", "subject.toolCall.title", "subject.title", NULL};
+
+	if (!call->data && !(call->data = calloc(1, sizeof(struct buf))))
+		return -1;
+	return set_text(call->data, object, paths);
+}
+
+static int
+ask_begin(struct top *t, const struct session_event *e)
+{
+	static const char *const paths[] = {"toolCall.title", "subject.toolCall.title", "subject.title", "title", "message",
+		"toolCall.toolCallId", NULL};
+	struct slice params = e->message->message.msg.params;
+	struct ask *a = e->question->data = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -1;
+	a->top = t;
+	return buf_add_slice(&a->params, params) < 0 ? -1 : set_text(&a->text, params, paths);
+}
+
+static int
+turn_end(struct seen *s, const struct session_turn *t)
+{
+	s->ended = t->end;
+	s->lasted = t->end - t->begin;
+	s->stop.n = 0;
+	if (t->failed)
+		return set_text(&s->stop, t->error, (const char *const[]){"message", NULL}) || s->stop.n ? 0 : buf_add_string(&s->stop, "failed");
+	return json_string_is(t->stop, "end_turn") || !t->stop.p ? 0 : json_unescape(t->stop, &s->stop);
+}
+
+static int
+session_happened(struct stream *st, struct seen *s, const struct session_event *e)
+{
+	switch (e->kind) {
+	case SESSION_OPENED:
+		s->connection = st->connection;
+		s->closed = e->session->closed;
+		return 0;
+	case SESSION_CLOSED:
+		s->closed = true;
+		return 0;
+	case SESSION_STATE:
+		s->changed = e->t;
+		s->works = !json_string_is(json_get(e->state, acp_state), acp_idle);
+		s->requires_action = json_string_is(json_get(e->state, acp_state), "requires_action");
+		return 0;
+	case SESSION_TURN_BEGAN:
+		s->turns = e->turn->number;
+		s->text.n = 0;
+		return 0;
+	case SESSION_TURN_ENDED:
+		s->requires_action = false;
+		return e->turn->number ? turn_end(s, e->turn) : 0;
+	case SESSION_CALL_BEGAN:
+	case SESSION_CALL_CHANGED:
+		return name_call(e->call, e->message->update.p ? e->message->update : e->message->message.msg.params);
+	case SESSION_CALL_FORGOTTEN:
+		if (e->call->data)
+			buf_free(e->call->data);
+		free(e->call->data);
+		e->call->data = NULL;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static void
+happened(struct watch *w, const struct session_event *e)
+{
+	static const char *const agents[] = {"agentInfo.name", "info.name", NULL};
+	struct stream *st = w->state;
+	struct session *s = e->session;
+	int r = 0;
+
+	usage_happened(st->usage, e);
+	st->connection += e->kind == SESSION_CONNECTED;
+	if (e->kind == SESSION_BEGAN) {
+		s->data = calloc(1, sizeof(struct seen));
+		if (s->data)
+			*(struct seen *)s->data = (struct seen){.stream = st, .connection = st->connection, .works = true, .began = e->t, .active = e->t};
+		else
+			r = -1;
+	} else if (e->kind == SESSION_ASKED) {
+		r = ask_begin(st->top, e);
+	} else if (e->kind == SESSION_RESPONDED && e->message && e->request->request->what == ACP_INITIALIZE) {
+		r = set_text(&st->agent, e->message->message.msg.result, agents);
+	} else if (e->kind == SESSION_ANSWERED && e->question->data) {
+		if (st->top->display)
+			display_answered(st->top->display, e->question);
+		free_ask(e->question->data);
+		e->question->data = NULL;
+	} else if (s && s->data) {
+		r = session_happened(st, s->data, e);
+	}
+	if (e->kind == SESSION_FORGOTTEN && s->data) {
+		free_seen(s->data);
+		s->data = NULL;
+	}
+	st->top->failed |= r < 0;
+}
+
+static int
+message(struct watch *w, const struct message *m, const struct session_message *seen)
+{
+	struct stream *st = w->state;
+	struct seen *s = seen->session ? seen->session->data : NULL;
+	struct acp_chunk chunk;
+	size_t before;
+	int r = usage_message(st->usage, seen);
+
+	st->t = m->t > st->t ? m->t : st->t;
+	top_changed(st->top);
+	if (!s)
+		return r;
+	/* An agent that waits for its sub-agent is not silent. */
+	for (const struct session *one = seen->session; one && one->data; one = one->parent)
+		((struct seen *)one->data)->active = st->t;
+	if (seen->message.msg.what == ACP_SESSION_UPDATE && acp_chunk(seen->message.msg.params, &chunk)
+		&& json_string_is(chunk.kind, "agent_message_chunk")) {
+		r |= json_unescape(chunk.text, &s->text);
+		cut_front(&s->text, TEXT, false);
+	}
+	if (m->line.n > RECENT || !st->top->display)
+		return r;
+	before = s->recent.n;
+	r |= recording_put_message(&s->recent, m->t, -1, m->from, m->line);
+	display_message(st->top->display, seen->session, slice_between(s->recent.p + before, s->recent.p + s->recent.n));
+	cut_front(&s->recent, RECENT, true);
+	return r;
+}
+
+static int
+event(struct watch *w, const struct record *r)
+{
+	struct stream *st = w->state;
+	char text[64];
+	int e = 0;
+
+	if (r->kind == RECORD_EXIT) {
+		st->how.n = 0;
+		e = buf_add_string(&st->how, proc_describe(r->status, text, sizeof(text)));
+	} else if (r->kind == RECORD_EOF && r->from == ACP_CLIENT && !st->how.n) {
+		e = buf_add_string(&st->how, "the client has left");
+	} else if (r->kind == RECORD_BAD) {
+		top_say(st->top, "%s: record %llu: %s", st->path, (unsigned long long)r->number, r->error.what);
+	} else if (r->kind == RECORD_LOST) {
+		top_say(st->top, "%s: %llu messages were lost: figures may be too low", st->path, (unsigned long long)r->count);
+	} else if (r->kind == RECORD_RESTART) {
+		e = usage_restart(st->usage);
+	}
+	top_changed(st->top);
+	return e;
+}
+
+static void
+stream_free(struct stream *st)
+{
+	DL_DELETE(st->top->streams, st);
+	watch_detach(st->guest);
+	watch_forget(&st->watch);
+	usage_free(st->usage);
+	buf_free(&st->agent);
+	buf_free(&st->how);
+	free(st->path);
+	free(st);
+}
+
+static int
+begin(struct watch *w, const struct watch_start *start)
+{
+	struct stream *st = w->state, *before = stream_at(st->top, st->path, true);
+
+	if (before)
+		stream_free(before);
+	st->started = start->started;
+	return usage_begin(st->usage, start->started);
+}
+
+static int
+end(struct watch *w, bool cut)
+{
+	(void)cut;
+	return usage_end(((struct stream *)w->state)->usage);
+}
+
+static uint64_t
+caught_up(struct watch *w, uint64_t now, bool quiet)
+{
+	struct stream *st = w->state;
+
+	(void)now;
+	(void)quiet;
+	st->shown = true;
+	top_changed(st->top);
+	return 0;
+}
+
+static int32_t
+period(void *arg, double started, uint64_t t)
+{
+	(void)arg;
+	return calendar_day(started + (double)t / 1e6);
+}
+
+/* --- streams --- */
+
+/* Those that ended first are shown no more. */
+static void
+forget_ended(struct top *t)
+{
+	struct stream *st, *next;
+	size_t n = 0;
+
+	DL_FOREACH(t->streams, st)
+		n += st->over;
+	DL_FOREACH_SAFE(t->streams, st, next)
+		if (st->over && t->directory && n-- > ENDED_MOST)
+			stream_free(st);
+}
+
+static void
+over(struct watch *w, const char *why)
+{
+	struct stream *st = w->state;
+	struct top *t = st->top;
+
+	if (why && stream_at(t, st->path, true)) {
+		stream_free(st);
+		loop_add_timer(t->loop, &t->scan_timer, SCAN);
+		return;
+	}
+	watch_detach(st->guest);
+	st->guest = NULL;
+	st->over = st->shown = true;
+	if (why) {
+		top_say(t, "%s", why);
+		t->status = t->directory ? t->status : EXIT_USAGE;
+		st->how.n = 0;
+	}
+	if (why || !st->how.n)
+		t->failed |= text_plain(&st->how, slice_of(why ? why : "acp-share has ended")) < 0;
+	/* A share that has been restarted listens there again. */
+	if (t->directory && !t->scan_timer.added)
+		loop_add_timer(t->loop, &t->scan_timer, SCAN);
+	forget_ended(t);
+	top_changed(t);
+}
+
+static struct stream *
+stream_new(struct top *t, const char *path)
+{
+	static const struct session_limits limits = {.sessions = 1024, .calls = 1024, .keep = true};
+	const struct usage_spec spec = {.period = period};
+	struct stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return NULL;
+	st->top = t;
+	st->asked = loop_now(t->loop);
+	st->watch = (struct watch){.name = top_name, .state = st, .frame = &t->options->frame, .limits = &limits, .happened = happened,
+		.begin = begin, .message = message, .event = event, .end = end, .tick = caught_up};
+	st->path = strdup(path);
+	st->usage = usage_new(&spec);
+	DL_APPEND(t->streams, st);
+	if (st->path && st->usage)
+		return st;
+	stream_free(st);
+	return NULL;
+}
+
+static void
+attach(struct top *t, const char *path)
+{
+	struct stream *st = stream_new(t, path);
+	char *why = NULL;
+
+	if (!st) {
+		t->failed = true;
+		return;
+	}
+	st->guest = watch_attach(&st->watch, t->loop, path, over, &why);
+	/* What has gone since it was found is nobody's loss. */
+	if (!st->guest && t->directory)
+		stream_free(st);
+	else if (!st->guest)
+		over(&st->watch, why ? why : "out of memory");
+	free(why);
+	top_changed(t);
+}
+
+static void
+scan(void *arg)
+{
+	struct top *t = arg;
+	char **paths = directory_paths(t->directory);
+
+	if (t->scan_timer.added)
+		loop_remove_timer(t->loop, &t->scan_timer);
+	for (size_t i = 0; paths && paths[i]; i++)
+		if (!stream_at(t, paths[i], false))
+			attach(t, paths[i]);
+	directory_free(paths);
+	if (t->changes.fd < 0)
+		loop_add_timer(t->loop, &t->scan_timer, SCAN);
+}
+
+static void
+directory_changed(void *arg, short revents)
+{
+	struct top *t = arg;
+	char text[4096];
+
+	(void)revents;
+	while (read(t->changes.fd, text, sizeof(text)) > 0)
+		;
+	scan(t);
+}
+
+int
+streams_open(struct top *t)
+{
+	const char *why;
+
+	t->changes.fd = -1;
+	if (*t->options->sockets) {
+		for (char **path = t->options->sockets; *path; path++)
+			attach(t, *path);
+		return 0;
+	}
+	t->directory = rendezvous_directory();
+	if (!t->directory || rendezvous_check(t->directory, true, &why) < 0) {
+		cli_warn(top_name, "%s: %s", t->directory ? t->directory : "", t->directory ? why : "out of memory");
+		return -1;
+	}
+	t->scan_timer = (struct loop_timer){.expired = scan, .arg = t};
+	t->changes = (struct loop_fd){.fd = system_watch_directory(t->directory), .events = POLLIN, .ready = directory_changed, .arg = t};
+	if (t->changes.fd >= 0)
+		loop_add_fd(t->loop, &t->changes);
+	scan(t);
+	return 0;
+}
+
+void
+streams_close(struct top *t)
+{
+	while (t->streams)
+		stream_free(t->streams);
+	if (t->changes.added)
+		loop_remove_fd(t->loop, &t->changes);
+	if (t->scan_timer.added)
+		loop_remove_timer(t->loop, &t->scan_timer);
+	proc_close(t->changes.fd);
+	free(t->directory);
+}

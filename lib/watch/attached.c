@@ -1,0 +1,140 @@
+/* Streams that acp-share shares, several in one loop: what comes of each is a recording. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/attach/attach.h"
+#include "lib/run/endpoint.h"
+#include "lib/run/system.h"
+#include "lib/watch/watch_parts.h"
+
+enum { AROUND = 64 * 1024 /* what a record may hold beside a message of the limit */ };
+
+struct watch_guest {
+	struct watch *w;
+	struct loop *loop;
+	void (*over)(struct watch *, const char *why);
+	struct attaching asked;
+	struct loop_fd response;
+	struct endpoint end;
+	struct recording *records;
+	bool begun;
+};
+
+static void
+begin(struct watch_guest *g, const struct record *header)
+{
+	struct watch_start start = {0};
+
+	if (header) {
+		start.started = header->started;
+		start.header = header->raw;
+		start.continues = header->continues;
+	}
+	g->begun = true;
+	watch_begin(g->w, &start);
+}
+
+static void
+handle_record(struct watch_guest *g, struct record *r)
+{
+	struct watch *w = g->w;
+
+	w->timed = r->timed;
+	if (r->kind == RECORD_HEADER || !g->begun)
+		begin(g, r->kind == RECORD_HEADER ? r : NULL);
+	if (r->kind == RECORD_EXIT)
+		r->status = recording_status(r);
+	if (r->kind == RECORD_MESSAGE)
+		watch_message(w, &(struct message){.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number}, NULL);
+	else if (r->kind != RECORD_HEADER)
+		watch_event(w, r);
+}
+
+static bool
+on_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct watch_guest *g = arg;
+	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, "longer than --max-line"}};
+	int e = got != INPUT_PIECE ? recording_line(g->records, line->text, line->number, &r) : !line->first;
+
+	/* What is torn is the end of one that has been killed. */
+	if (e == 0 && got != INPUT_TORN)
+		handle_record(g, &r);
+	else if (e < 0)
+		watch_fail(g->w);
+	return true;
+}
+
+static void
+on_event(void *arg, enum endpoint_event event)
+{
+	struct watch_guest *g = arg;
+
+	/* What waits in the pipe is not shown yet. */
+	if (event == ENDPOINT_READ && g->begun && g->w->tick && system_unread(g->end.in.io.fd) == 0)
+		g->w->tick(g->w, 0, false);
+	if (event != ENDPOINT_ENDED)
+		return;
+	if (g->begun)
+		watch_end(g->w, WATCH_CUT);
+	g->begun = false;
+	g->over(g->w, g->end.in.error ? strerror(g->end.in.error) : NULL);
+}
+
+/* The response of acp-share, or a part of it. */
+static void
+on_response(void *arg, short revents)
+{
+	struct watch_guest *g = arg;
+	struct attached to;
+	char *why = NULL, hop[24];
+	int r = attach_go_on(&g->asked, &to, &why);
+
+	(void)revents;
+	if (r > 0)
+		return;
+	loop_remove_fd(g->loop, &g->response);
+	attach_give_up(&g->asked);
+	if (r == 0) {
+		snprintf(hop, sizeof(hop), "%llu", (unsigned long long)to.hop);
+		g->records = recording_of_lines(hop);
+		if (endpoint_open(&g->end, g->loop, to.fd, -1, g->w->frame->limit + AROUND) < 0 || !g->records)
+			why = strdup(strerror(errno));
+	}
+	if (r < 0 || why)
+		g->over(g->w, why ? why : "out of memory");
+	free(why);
+}
+
+struct watch_guest *
+watch_attach(struct watch *w, struct loop *loop, const char *path, void (*over)(struct watch *, const char *), char **why)
+{
+	struct watch_guest *g = calloc(1, sizeof(*g));
+
+	*why = NULL;
+	if (!g || watch_open_sessions(w) < 0 || attach_begin(&g->asked, path, ATTACH_WATCH, NULL, why) < 0) {
+		free(g);
+		return NULL;
+	}
+	g->w = w;
+	g->loop = loop;
+	g->over = over;
+	g->end = (struct endpoint){.line = on_line, .event = on_event, .arg = g};
+	g->response = (struct loop_fd){.fd = g->asked.fd, .events = POLLIN, .ready = on_response, .arg = g};
+	loop_add_fd(loop, &g->response);
+	return g;
+}
+
+void
+watch_detach(struct watch_guest *g)
+{
+	if (!g)
+		return;
+	if (g->response.added)
+		loop_remove_fd(g->loop, &g->response);
+	attach_give_up(&g->asked);
+	endpoint_close(&g->end);
+	recording_close(g->records);
+	free(g);
+}
