@@ -75,6 +75,34 @@ has_said() {
 	assert_output x
 }
 
+@test "what a proxy works on when the client has left still arrives; what it has dropped is not waited for" {
+	! portable || skip 'the processor time of another process is not known where the system is not Linux'
+	conduct_setup
+	# It works for 2.5 s of processor time on each notification, and drops those of x/drop.
+	cat >slow.py <<-'END'
+		import json, sys, time
+		for line in sys.stdin:
+		    m = json.loads(line)
+		    if 'method' in m:
+		        if m['method'] == 'x/drop':
+		            continue
+		        while m['method'] == 'x/keep' and time.process_time() < 2.5:
+		            pass
+		        m['params'] = {'method': m['method'].removeprefix('proxy/'), 'params': m.get('params', {})}
+		        m['method'] = 'proxy/successor'
+		    print(json.dumps(m, separators=(',', ':')), flush=True)
+	END
+	for method in x/keep x/drop; do
+		start --grace 300s -p 'python3 slow.py' -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","method":"'$method'"}'
+		ends 0
+	done
+	run -0 grep -c x/ agent.log
+	assert_output 1
+	grep -q x/keep agent.log
+}
+
 @test "where stdin is a file, all of it reaches the agent, and its end too" {
 	seq 100000 >sent
 	run acp-conduct -f "$through" -d cat -- wc -l <sent

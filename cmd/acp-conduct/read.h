@@ -120,6 +120,8 @@ struct walk {
 	size_t down;         /* the end has gone down to this component ... */
 	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
 	struct loop_timer quiet;
+	uint64_t cpu;        /* processor time that those had used that hold something, us ... */
+	uint64_t cpu_at;     /* ... when they had last worked for it */
 };
 
 /* Why requests get no response. */

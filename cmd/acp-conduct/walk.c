@@ -11,7 +11,8 @@
 
 enum {
 	CHECK_EVERY = 10 * 1000,   /* us between two checks of what is on its way down */
-	MOMENT = 1000 * 1000, /* us without progress, after which what a component has read counts as dropped by it */
+	MOMENT = 1000 * 1000, /* us without progress and without work, after which what a component has read counts as dropped by it */
+	WORK = 20 * 1000,     /* us of processor time: less than that is no work, but a timer */
 };
 
 bool
@@ -108,6 +109,7 @@ static bool
 is_quiet(struct route *r)
 {
 	struct chain *ch = r->chain;
+	uint64_t cpu = 0, now = loop_clock();
 	bool owes = false;
 
 	if (r->client->calls.sent && ch->end.signals == 0 && !r->walk.unread)
@@ -116,10 +118,17 @@ is_quiet(struct route *r)
 		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
 			if (is_under_way(&ch->components[i]))
 				return false;
-			owes = owes || (ch->components[i].far && owes_something(&ch->components[i]));
+			if (ch->components[i].far && owes_something(&ch->components[i])) {
+				owes = true;
+				cpu += system_cpu_time(ch->components[i].process.pid);
+			}
 		}
 	}
-	return !owes || end_idle(ch) > MOMENT;
+	if (cpu > r->walk.cpu + WORK || cpu < r->walk.cpu) {
+		r->walk.cpu = cpu;
+		r->walk.cpu_at = now;
+	}
+	return !owes || (end_idle(ch) > MOMENT && now - r->walk.cpu_at > MOMENT);
 }
 
 /* Returns whether it has come further. */

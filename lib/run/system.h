@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* What poll shows of a socket to whose other side nobody writes any more; 0 where that shows only when all is read. */
@@ -31,7 +32,8 @@ int system_set_pipe_size(int fd, int size);
 int system_grow_pipe(int fd);
 /* How many of the bytes written to a pipe or socket its other side has not read, at least; 0 where that cannot be known. */
 int system_unread(int fd);
-
+/* The processor time that a process has used, us; 0 where that cannot be known. */
+uint64_t system_cpu_time(pid_t);
 
 /* A descriptor that can be read when something has been made in the directory, or moved there; it does not block. -1 with errno. */
 int system_watch_directory(const char *path);
