@@ -366,7 +366,8 @@ holds() {
 			breaks terminal-released violation params.terminalId
 	done
 	# More than are kept.
-	{ opened; for n in {1..3000}; do sed "s/METHOD/release/; s/ID/$n/; s/\"t\"/\"t$n\"/" <<<"$release"; done; } | holds
+	release=${release/METHOD/release} release=${release/'"t"'/'"ID"'}
+	{ opened; for n in {1..3000}; do printf '%s\n' "${release//ID/$n}"; done; } | holds
 }
 
 @test "subagent-unannounced" {
