@@ -29,7 +29,7 @@ struct at {
 	const char *text;
 };
 
-enum { AT_MOST = 16 };
+enum { ATS_MAX = 16 };
 enum scope { SCOPE_USER, SCOPE_PROJECT, SCOPE_AGENT, SCOPE_KEY };
 enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NOTICE, STATUS_NONE };
 
@@ -52,7 +52,7 @@ struct options {
 	bool report;
 	int by;                   /* of the report */
 	uint64_t max_silence;     /* us; 0: no limit */
-	struct at at[AT_MOST];
+	struct at at[ATS_MAX];
 	size_t nat;
 	enum status status;
 };

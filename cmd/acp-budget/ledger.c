@@ -90,7 +90,7 @@ ledger_free(struct ledger *l)
 
 /* Says what is wrong with it, once. */
 __attribute__((format(printf, 2, 3))) static void
-fail(struct tool *t, const char *format, ...)
+report_trouble(struct tool *t, const char *format, ...)
 {
 	struct ledger *l = t->ledger;
 	va_list args;
@@ -147,7 +147,7 @@ add_lines(void *tool, struct slice text)
 		if (slice_is_blank(slice_between(p, next)))
 			continue;
 		if (!usage_entry_read(slice_between(p, next), &e, &why)) {
-			fail(t, "line %llu is damaged (%s), and not counted", (unsigned long long)l->lines, why);
+			report_trouble(t, "line %llu is damaged (%s), and not counted", (unsigned long long)l->lines, why);
 			l->damaged = true;
 			continue;
 		}
@@ -225,7 +225,7 @@ open_file(struct tool *t, struct ledger *l)
 	l->fd = open(l->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (l->fd >= 0 && check_kind(l->fd, &l->file) == 0)
 		return 0;
-	fail(t, "%s", l->fd >= 0 && errno == EINVAL ? "it is another file, and no ledger" : strerror(errno));
+	report_trouble(t, "%s", l->fd >= 0 && errno == EINVAL ? "it is another file, and no ledger" : strerror(errno));
 	if (l->fd >= 0)
 		close(l->fd);
 	return l->fd = -1;
@@ -335,7 +335,7 @@ write_entries(struct tool *t, struct ledger *l)
 	size_t before = l->unwritten.n;
 
 	if (append(l) < 0)
-		fail(t, "%s", strerror(errno));
+		report_trouble(t, "%s", strerror(errno));
 	if (l->unwritten.n ? l->unwritten.n != before || !l->counted : l->counted)
 		l->read = -1;
 }
@@ -385,7 +385,7 @@ refresh(struct tool *t, bool patient)
 	/* Many who read at once would keep the queue from moving. */
 	locked = lock(l, unchanged ? LOCK_SH : LOCK_EX, patient) == 0;
 	if (!locked)
-		fail(t, "another process keeps it locked");
+		report_trouble(t, "another process keeps it locked");
 	if (locked && unchanged) {
 		flock(l->fd, LOCK_UN);
 		return;
@@ -398,7 +398,7 @@ refresh(struct tool *t, bool patient)
 		begin_sums(t, l);
 	end = read_lines(l, l->read, add_lines, t);
 	if (end < 0)
-		fail(t, "%s", strerror(errno));
+		report_trouble(t, "%s", strerror(errno));
 	l->read = end; /* what could be read is in the sums: after an error they begin anew */
 	if (locked)
 		flock(l->fd, LOCK_UN);

@@ -130,7 +130,7 @@ parse_at(const struct cli_argument *t)
 	struct options *o = t->at;
 	struct at *at = &o->at[o->nat];
 
-	if (o->nat == AT_MOST)
+	if (o->nat == ATS_MAX)
 		cli_wrong(t, "too many");
 	at->text = percent(t->argument, '=', &at->level);
 	if (!at->text || !*at->text)

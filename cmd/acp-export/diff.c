@@ -1,3 +1,4 @@
+/* The changed lines between two texts, with a few unchanged ones around them. */
 #include "cmd/acp-export/transcript.h"
 
 #include <stdlib.h>

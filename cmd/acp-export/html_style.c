@@ -1,3 +1,4 @@
+/* The style sheet of the page. It stands in the page itself, which loads nothing. */
 #include "cmd/acp-export/page.h"
 
 const char *const html_style[] = {

@@ -1,3 +1,4 @@
+/* Histograms of tokens and durations, one for each combination of attributes. */
 #include "cmd/acp-export/trace.h"
 
 #include <inttypes.h>

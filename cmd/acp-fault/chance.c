@@ -1,3 +1,4 @@
+/* Numbers by chance. The same seed gives the same ones, message by message. */
 #include "cmd/acp-fault/fault.h"
 
 #include <sys/random.h>

@@ -1,3 +1,4 @@
+/* What waits in one direction: parcels in their order, each with the time before which it must not leave. */
 #include "cmd/acp-fault/fault.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* One connection at the socket: what a guest sees, what it may send, and how it ends. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

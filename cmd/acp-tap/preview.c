@@ -1,3 +1,4 @@
+/* What the one line of a message shows, for each method and kind of update. */
 #include "cmd/acp-tap/show.h"
 
 #include "lib/json/json.h"

@@ -10,9 +10,9 @@
 #include "lib/run/proc.h"
 
 enum {
-	TICK = 1000 * 1000,  /* us between two pictures where only times change */
+	TICK = 1000 * 1000,     /* us between two pictures where only times change */
 	PATIENCE = 2000 * 1000, /* for shares that do not respond, before the first table is printed */
-	ELSE = 120,          /* the width where there is no terminal */
+	DEFAULT_WIDTH = 120,    /* the width where there is no terminal */
 };
 
 static const char help[] =
@@ -59,7 +59,7 @@ print(struct top *t, const struct totals *sums)
 		return;
 	t->printed = now;
 	t->width = (unsigned)cli_columns(STDOUT_FILENO);
-	t->width = t->width ? t->width : ELSE;
+	t->width = t->width ? t->width : DEFAULT_WIDTH;
 	out_commit(&t->out, before, put_table(t, sums, to));
 	out_print(&t->out);
 	if (o->delay == 0 && t->nrows == 0 && t->status == 0) {

@@ -4,7 +4,7 @@
 /* What the agent sends by itself in a session, in usage_session.user (after those of alerts). */
 enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
-static const char mark[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
+static const char filled_member[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
 
 /* The size of the context window: as said for the model, for all, or by the price list; 0 where nobody says. */
 static uint64_t
@@ -43,7 +43,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 		if (own.has & 1u << i)
 			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_sum_put(&own, (enum usage_type)i, &with)
 				|| buf_add(&with, ",", 1));
-	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
+	r |= -(buf_add_string(&with, filled_member) || buf_add(&with, "}", 1));
 	if (r == 0)
 		r = frame_add_members(t->watch->stream, message->msg.result, buf_slice(&with));
 	buf_free(&with);
@@ -70,7 +70,7 @@ make_update(struct tool *t, const struct message *message, struct usage_session 
 	r = -(buf_add_string(&t->added, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
 		|| buf_add_slice(&t->added, own.session)
 		|| buf_printf(&t->added, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
-			(unsigned long long)own.used, (unsigned long long)own.size, mark));
+			(unsigned long long)own.used, (unsigned long long)own.size, filled_member));
 	return r | usage_add(t->usage, message->t, &own);
 }
 
@@ -86,7 +86,7 @@ fill_used(struct frame *frame, const struct message *message, uint64_t used)
 	if (json_type(meta) == JSON_OBJECT)
 		r |= frame_add_members(frame, meta, slice_of("\"acputils\":{\"filled\":true}"));
 	else if (!meta.p)
-		r |= frame_add_members(frame, update, slice_of(mark));
+		r |= frame_add_members(frame, update, slice_of(filled_member));
 	buf_free(&with);
 	return r;
 }

@@ -213,7 +213,7 @@ summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
 
 	cells_begin(&line, to, true, s->color);
 	line.between = 2;
-	line.mark = "~";
+	line.ellipsis = "~";
 	for (int c = 0; c < COLUMNS && r == 0; c++) {
 		if (!s->width[c])
 			continue;

@@ -30,7 +30,7 @@ put(struct cells *c, const char *p, size_t n)
 void
 cells_begin(struct cells *c, struct buf *to, bool utf8, bool color)
 {
-	*c = (struct cells){.to = to, .utf8 = utf8, .color = color, .limit = UINT16_MAX, .between = 1, .mark = utf8 ? "…" : "~"};
+	*c = (struct cells){.to = to, .utf8 = utf8, .color = color, .limit = UINT16_MAX, .between = 1, .ellipsis = utf8 ? "…" : "~"};
 }
 
 static void
@@ -98,7 +98,7 @@ fill_gap(struct cells *c)
 	}
 }
 
-/* What goes into the last cell is not known to be the last: the mark of the cut takes its place then. */
+/* What goes into the last cell is not known to be the last: the ellipsis takes its place then. */
 static void
 cut(struct cells *c)
 {
@@ -114,8 +114,8 @@ cut(struct cells *c)
 	fill_gap(c);
 	c->style = STYLE_DIM;
 	turn_on(c);
-	put(c, c->mark, strlen(c->mark));
-	c->used = c->cut_used + (*c->mark != '\0');
+	put(c, c->ellipsis, strlen(c->ellipsis));
+	c->used = c->cut_used + (*c->ellipsis != '\0');
 	c->style = style;
 }
 
@@ -138,7 +138,7 @@ put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 	fill_gap(c);
 	turn_on(c);
 	put(c, p, n);
-	if (c->used + (*c->mark != '\0') <= c->limit)
+	if (c->used + (*c->ellipsis != '\0') <= c->limit)
 		note_cut(c);
 }
 
@@ -267,7 +267,7 @@ cells_put(struct buf *to, struct slice bytes, unsigned width)
 	struct cells c;
 
 	cells_begin(&c, to, true, false);
-	c.mark = "";
+	c.ellipsis = "";
 	c.between = 0;
 	cells_open(&c, width);
 	cells_text(&c, bytes);

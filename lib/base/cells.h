@@ -1,6 +1,6 @@
 /*
  * cells: a line of a table, column by column. Widths are in cells of a terminal (wcwidth).
- * Text that is too long is cut between two characters, and ends with a mark. Control characters of a peer, and characters
+ * Text that is too long is cut between two characters, and ends with an ellipsis. Control characters of a peer, and characters
  * that change the writing direction or are invisible, are shown by name.
  */
 #ifndef CELLS_H
@@ -29,8 +29,8 @@ struct cells {
 	unsigned limit, used; /* where the column ends; how far the line has come */
 	unsigned gap;         /* spaces to write before the next character */
 	unsigned between;     /* spaces after a column (1) */
-	const char *mark;     /* of a cut: one cell wide, or "" */
-	size_t cut_at;         /* the end of the text that leaves room for the mark of a cut */
+	const char *ellipsis; /* of a cut: one cell wide, or "" */
+	size_t cut_at;         /* the end of the text that leaves room for the ellipsis */
 	unsigned cut_used, cut_gap;
 	enum style cut_on;
 	bool cut, failed;

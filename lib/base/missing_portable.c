@@ -1,3 +1,4 @@
+/* Functions of glibc for systems that lack them. */
 #include "lib/base/missing.h"
 
 #include <errno.h>

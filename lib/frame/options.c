@@ -1,3 +1,4 @@
+/* The options that all filters share. */
 #include <locale.h>
 #include <string.h>
 

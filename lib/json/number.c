@@ -1,3 +1,4 @@
+/* Numbers that are equal have the same key, however they are written. */
 #include <errno.h>
 
 #include "lib/json/json.h"

@@ -1,3 +1,4 @@
+/* The scanner that goes byte by byte, and says what is wrong and where. */
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
 

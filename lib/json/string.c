@@ -1,3 +1,4 @@
+/* Strings: compared, unescaped and quoted. */
 #include "lib/json/json.h"
 
 #include "lib/base/text.h"

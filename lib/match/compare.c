@@ -240,12 +240,12 @@ struct members {
 static int
 collect_members(struct walk *w, struct members *to, struct json_iter it, struct slice key, struct slice value)
 {
-	struct json_iter rest = it;
+	struct json_iter ahead = it;
 	struct slice name = key, ignored = value;
 	size_t n = 0;
 
 	for (; name.p; n++)
-		json_next(&rest, &name, &ignored);
+		json_next(&ahead, &name, &ignored);
 	to->keys = calloc(n + 1, sizeof(*to->keys));
 	to->values = calloc(n + 1, sizeof(*to->values));
 	to->names = calloc(n + 1, sizeof(*to->names));

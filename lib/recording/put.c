@@ -1,3 +1,4 @@
+/* Writes records. */
 #include "lib/recording/recording.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* What only the system can say or do, on Linux. */
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* What only the system can do, on others than Linux; nothing where POSIX has no way. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

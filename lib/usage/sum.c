@@ -31,7 +31,7 @@ copy_till(struct copy *c, struct slice value)
 
 /* All that is left but the bracket. */
 static int
-copy_rest(struct copy *c)
+copy_tail(struct copy *c)
 {
 	const char *end = c->of.p + c->of.n - 1;
 	int r = buf_add_slice(c->to, slice_between(c->at, end));
@@ -92,7 +92,7 @@ sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
 			n = UINT64_MAX;
 		r = copy_till(&c, value) || buf_printf(g->to, "%" PRIu64, n);
 	}
-	r = r || copy_rest(&c);
+	r = r || copy_tail(&c);
 	it = (struct json_iter){.in = more};
 	while (r == 0 && json_next(&it, &key, &value)) {
 		type = usage_spelled(key);
@@ -137,11 +137,11 @@ sum_row(struct summing *g, struct slice row, struct slice more)
 	if (json_type(with) != JSON_OBJECT)
 		return buf_add_slice(g->to, row);
 	if (!counts.p)
-		r = copy_rest(&c) || buf_printf(g->to, ",\"%s\":", usage_row_counts) || buf_add_slice(g->to, with);
+		r = copy_tail(&c) || buf_printf(g->to, ",\"%s\":", usage_row_counts) || buf_add_slice(g->to, with);
 	else
 		r = copy_till(&c, counts)
 			|| (json_type(counts) == JSON_OBJECT ? sum_counts(g, counts, with, true) : buf_add_slice(g->to, with));
-	return r || copy_rest(&c) || copy_end(&c) ? -1 : 0;
+	return r || copy_tail(&c) || copy_end(&c) ? -1 : 0;
 }
 
 /* Rows of a model that `base` has join the first of its rows there, if they are the first of theirs; the others follow. */
@@ -158,7 +158,7 @@ sum_rows(struct summing *g, struct slice base, struct slice more)
 		if (other.p && find_row(base, row).p == row.p)
 			r = copy_till(&c, row) || sum_row(g, row, other);
 	}
-	r = r || copy_rest(&c);
+	r = r || copy_tail(&c);
 	it = (struct json_iter){.in = more};
 	while (r == 0 && json_next(&it, &key, &row))
 		if (!find_row(base, row).p || find_row(more, row).p != row.p)
@@ -186,13 +186,13 @@ static int sum_members(struct summing *g, struct slice base, struct slice more, 
 static int
 sum_value(struct summing *g, struct slice base, struct slice more, size_t depth)
 {
-	enum usage_member place = usage_member(g->idle, g->keys, depth);
+	enum usage_member member = usage_member(g->idle, g->keys, depth);
 
-	if (place == USAGE_MEMBER_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
+	if (member == USAGE_MEMBER_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
 		return sum_rows(g, base, more);
-	if (place == USAGE_MEMBER_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
+	if (member == USAGE_MEMBER_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_counts(g, base, more, g->add);
-	if (place == USAGE_MEMBER_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
+	if (member == USAGE_MEMBER_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_members(g, base, more, depth);
 	/* What is there stays, unless it says nothing. */
 	return buf_add_slice(g->to, json_type(base) == JSON_NULL ? more : base);
@@ -214,7 +214,7 @@ sum_members(struct summing *g, struct slice base, struct slice more, size_t dept
 		if (other.p)
 			r = copy_till(&c, value) || sum_value(g, value, other, depth + 1);
 	}
-	r = r || copy_rest(&c);
+	r = r || copy_tail(&c);
 	it = (struct json_iter){.in = more};
 	while (r == 0 && json_next(&it, &key, &value)) {
 		g->keys[depth] = key;
