@@ -37,6 +37,13 @@ struct where {
 	const struct message *message; /* or NULL; valid while it is checked */
 };
 
+/* Digests of what was offered: a table with open addresses, at most half full, 0 where nothing is. full: some may be missing. */
+struct offers {
+	uint64_t *at;
+	size_t n, room;
+	bool full;
+};
+
 /* What lib/session does not keep of a connection. By side: the one that wrote to this wire, also in an envelope. */
 struct connection {
 	unsigned version;      /* 0: not known yet */
@@ -52,6 +59,8 @@ struct connection {
 	size_t excused[3];     /* responses of a side that may have an unknown id: to requests that were noise, or whose id was used again */
 	struct buf capabilities[3]; /* what it advertised, JSON text; empty: not known */
 	struct buf initialize_params; /* until a version is agreed on */
+	struct buf logins;     /* the agent's authMethods, a JSON array; empty: not known */
+	struct offers offers;
 	struct buf released;   /* digests (uint64_t) of terminals, by their sessions and ids */
 };
 
@@ -63,13 +72,20 @@ struct check_session {
 	bool opened[2];     /* without an envelope, and in one */
 	bool loaded;        /* session/load has its response, and no turn has begun since */
 	bool resuming;      /* a session/resume without replayFrom is open */
-	bool running;       /* v2: by its state */
+	bool running;       /* v2: by its state, or it waits for the user */
+	bool stated;        /* v2: its state was reported since session/resume was sent last */
+	bool background;    /* v2: a state has listed what runs in the background */
+	bool accepted;      /* v2: the prompt of its turn was, and no idle state has ended the work since */
+	bool spoke;         /* v2: the agent said something in the turn */
+	bool echoed, many;  /* v2: the message of the prompt was reported; several were before the prompt was accepted */
+	bool queues;        /* v2: a prompt came before the end of another: whose message is whose is not followed any more */
 	bool worked;        /* its turn had output */
 	bool counted;       /* usage was reported since its last turn began */
 	bool counts;        /* it was in an earlier turn */
 	bool ended;         /* a turn has ended in order, and none has begun since */
 	double cost;
 	uint64_t currency;  /* a hash; 0: no cost yet */
+	uint64_t message, said; /* hashes of messages of the user in the turn: the accepted one, the last that was reported; 0: none */
 	uint64_t usage;     /* a hash of the last turn's usage; 0: none */
 };
 
@@ -138,6 +154,8 @@ void shapes_free(struct shapes *);
 void check_locate(struct check *, const struct session_message *);
 /* Are all messages of the connection known so far, so that what is unknown is an error? */
 bool check_is_complete(const struct check *);
+/* Does the side advertise this capability, a path? */
+bool check_advertises(const struct check *, enum acp_side, const char *capability);
 /* The version of the protocol: 1 or 2. */
 unsigned check_version(const struct check *);
 
@@ -156,17 +174,29 @@ void check_event(struct check *, const struct session_event *);
 void check_session_of(struct check *, const struct session_message *);
 /* check_turn.c: the rules of turns, tool calls and permission requests. */
 void check_turn_event(struct check *, const struct session_event *);
+/* check_state.c: the states of version 2, and what belongs to them. The responses to session/resume, session/close and session/prompt;
+ * a turn begins; a state; a message of the user. */
+void check_resumed(struct check *, struct check_session *, const struct session_message *);
+void check_closed(struct check *, struct check_session *, const struct session_message *);
+void check_accepted(struct check *, struct check_session *, const struct session_message *);
+void check_turn_begins(struct check_session *, bool queued);
+void check_idle(struct check *, struct check_session *, const struct session_event *);
+void check_user_message(struct check *, struct check_session *, struct slice update);
 /* An update, after its events; p NULL for a chunk. */
 void check_update(struct check *, const struct session_message *, struct slice update);
 /* check_capability.c: methods and content that the other side must have advertised, and methods that a side has advertised and refuses.
  * kind, update: of a session/update, or p NULL. */
 void check_capabilities(struct check *, const struct message *, struct slice kind, struct slice update);
-/* What the other side needs to advertise for this name (a JSON string); NULL: nothing. And whether it does. */
+/* check_offer.c: what the agent has offered, and whether the client keeps to it. And whether the side that refuses the method of this
+ * response has offered what it is for. */
+void check_offers(struct check *, const struct message *, struct slice kind, struct slice update);
+bool check_offered(struct check *, const struct message *);
+void offers_free(struct offers *);
+/* What the other side needs to advertise for this name (a JSON string); NULL: nothing. */
 enum covered_kind {
 	COVERED_METHOD, COVERED_UPDATE, COVERED_CONTENT, COVERED_SERVER, COVERED_OPTION, COVERED_OUTCOME, COVERED_STOP, COVERED_KINDS
 };
 const char *check_capability_for(const struct check *, enum covered_kind, enum acp_side from, struct slice name);
-bool check_advertises(const struct check *, enum acp_side, const char *capability);
 
 /* coverage.c: the sides have agreed on what they can; a message; and what was used of that. */
 void coverage_offer(struct check *);

@@ -47,6 +47,7 @@ static const struct need {
 	{SERVER, "acp", "mcpCapabilities.acp", "session.mcp.acp"},
 	{SERVER, "stdio", NULL, "session.mcp.stdio"},
 	{MEMBER, "additionalDirectories", "sessionCapabilities.additionalDirectories", "session.additionalDirectories"},
+	{MEMBER, "archived", "sessionCapabilities.archive", "session.archive"},
 	{MEMBER, "systemPrompt", "sessionCapabilities.systemPrompt", "session.systemPrompt"},
 	{PROMPT_MODE, "override", "sessionCapabilities.systemPrompt.mode.override", "session.systemPrompt.mode.override"},
 	{CONTEXT, "recentFiles", "nes.context.recentFiles", "nes.context.recentFiles"},
@@ -90,14 +91,6 @@ needed_for(const struct check *c, enum named of, struct slice name)
 	return NULL;
 }
 
-bool
-check_advertises(const struct check *c, enum acp_side side, const char *capability)
-{
-	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
-
-	return type == JSON_TRUE || type == JSON_OBJECT;
-}
-
 const char *
 check_capability_for(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
 {
@@ -123,7 +116,7 @@ check_need(struct check *c, enum named of, struct slice name, const char *path)
 		check_find(c, RULE_CAPABILITY, path, needed, name);
 }
 
-/* A response "method not found": not to what the side has advertised, or what all have. */
+/* A response "method not found": not to what the side has advertised or offered, or what all have. And "authentication required". */
 static void
 check_refusal(struct check *c, const struct message *s)
 {
@@ -131,10 +124,12 @@ check_refusal(struct check *c, const struct message *s)
 	struct slice code = json_get(s->msg.error, "code"), method = message_method(s);
 	const char *needed;
 
+	if (slice_is(code, "-32000") && json_string_is(method, "auth/status"))
+		check_find(c, RULE_AUTH_STATUS, "error.code", "the state of the authentication", code);
 	if (!slice_is(code, "-32601") || !method.p || c->c.capabilities[s->from].n == 0)
 		return;
 	needed = needed_for(c, s->from == ACP_AGENT ? TO_AGENT : TO_CLIENT, method);
-	if (needed ? check_advertises(c, s->from, needed) : json_string_in(method, all_have))
+	if (needed ? check_advertises(c, s->from, needed) : json_string_in(method, all_have) || check_offered(c, s))
 		check_find(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 
@@ -169,12 +164,48 @@ check_members(struct check *c, enum named of, struct slice object, const char *p
 	}
 }
 
+/* Text, and some of it. */
+static void
+check_system_prompt(struct check *c, struct slice prompt)
+{
+	struct slice content = json_get(prompt, acp_content), key, block;
+	struct json_iter it = {.in = content};
+
+	if (json_type(content) != JSON_ARRAY)
+		return;
+	if (json_is_empty(content))
+		check_find(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content", "a block", content);
+	while (json_next(&it, &key, &block)) {
+		struct slice type = json_get_string(block, "type");
+
+		if (type.p && !json_string_is(type, "text"))
+			check_find(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content[].type", "\"text\"", type);
+	}
+}
+
+/* An agent that wants whole texts cannot apply a change of a range. */
+static void
+check_changes(struct check *c, struct slice changes)
+{
+	struct slice kind = json_path(buf_slice(&c->c.capabilities[ACP_AGENT]), "nes.events.document.didChange.syncKind"), key, change;
+	struct json_iter it = {.in = changes};
+
+	if (json_type(kind) != JSON_STRING || !json_string_is(kind, "full") || json_type(changes) != JSON_ARRAY)
+		return;
+	while (json_next(&it, &key, &change))
+		if (json_type(json_get(change, "range")) == JSON_OBJECT) {
+			check_find(c, RULE_CAPABILITY, "params.contentChanges[].range", "no range: syncKind is full", json_get(change, "range"));
+			return;
+		}
+}
+
 void
 check_capabilities(struct check *c, const struct message *s, struct slice kind, struct slice update)
 {
 	struct slice params = s->msg.params, result = s->msg.result;
 
 	check_refusal(c, s);
+	check_offers(c, s, kind, update);
 	if (s->from == ACP_CLIENT) {
 		check_need(c, TO_AGENT, s->msg.method, "method");
 		if (s->msg.what == ACP_SESSION_PROMPT)
@@ -183,9 +214,14 @@ check_capabilities(struct check *c, const struct message *s, struct slice kind, 
 			check_items(c, SERVER, json_get(params, acp_mcp_servers), "type", "params.mcpServers[].type");
 			check_members(c, MEMBER, params, "params");
 			check_need(c, PROMPT_MODE, json_path(params, "systemPrompt.mode"), "params.systemPrompt.mode");
+			check_system_prompt(c, json_get(params, "systemPrompt"));
 		}
 		if (json_string_is(s->msg.method, "nes/suggest"))
 			check_members(c, CONTEXT, json_get(params, "context"), "params.context");
+		else if (json_string_is(s->msg.method, "session/list"))
+			check_members(c, MEMBER, params, "params");
+		else if (json_string_is(s->msg.method, "document/didChange"))
+			check_changes(c, json_get(params, "contentChanges"));
 	} else if (s->from == ACP_AGENT) {
 		check_items(c, OPTION, json_get(update, "configOptions"), "type", "params.update.configOptions[].type");
 		check_items(c, OPTION, json_get(result, "configOptions"), "type", "result.configOptions[].type");

@@ -57,7 +57,7 @@ connect(struct check *c, const struct session_message *seen)
 static void
 agree(struct check *c, const struct session_message *seen)
 {
-	struct slice agreed = json_get(seen->message.msg.result, acp_protocol_version);
+	struct slice agreed = json_get(seen->message.msg.result, acp_protocol_version), logins;
 	uint64_t n;
 
 	if (!seen->message.msg.result.p || seen->enveloped != c->c.enveloped)
@@ -69,6 +69,9 @@ agree(struct check *c, const struct session_message *seen)
 		set_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
 	buf_free(&c->c.initialize_params);
 	set_capabilities(c, ACP_AGENT, seen->message.msg.result);
+	logins = json_get(seen->message.msg.result, "authMethods");
+	c->c.logins.n = 0;
+	c->failed |= buf_add_slice(&c->c.logins, json_type(logins) == JSON_ARRAY ? logins : slice_of("[]")) < 0;
 	shapes_free(&c->shapes);
 	if (c->options->coverage)
 		coverage_offer(c);
@@ -151,6 +154,8 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	data->sent = c->c.sent[acp_other_side(r->request->from)];
 	data->releases = r->copy ? 0 : use_terminal(c, m);
 	data->connected = json_get(m->params, "connectionId").p != NULL;
+	if (s && m->what == ACP_SESSION_RESUME && !r->copy)
+		s->stated = false;
 	if (s && m->what == ACP_SESSION_RESUME)
 		s->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
 	/* It is tried again. */
@@ -257,10 +262,15 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (is_initialize(q->what)) {
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
+		check_resumed(c, data, e->message);
 		/* In a chain of proxies each response comes twice. */
 		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
 		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
 		data->loading = data->resuming = false;
+	} else if (data && q->what == ACP_SESSION_CLOSE) {
+		check_closed(c, data, e->message);
+	} else if (data && q->what == ACP_SESSION_PROMPT) {
+		check_accepted(c, data, e->message);
 	} else if (q->what == ACP_SESSION_NEW || q->what == ACP_SESSION_FORK) {
 		check_new_session(c, json_get_string(e->message->message.msg.result, acp_session_id), e->message->enveloped);
 	} else if (q->what == ACP_OTHER && request) {
@@ -339,6 +349,7 @@ check_event(struct check *c, const struct session_event *e)
 			data->deleted = e->message->message.request->what == ACP_SESSION_DELETE;
 			data->opened[false] = data->opened[true] = false;
 		}
+		check_turn_event(c, e);
 		break;
 	case SESSION_FORGOTTEN:
 		c->c.forgets_session |= e->limit;

@@ -111,6 +111,7 @@ begin_turn(struct check *c, const struct session_turn *turn)
 
 	if (!data || !turn->prompted)
 		return;
+	check_turn_begins(data, false);
 	if (data->ended && data->counts && !data->counted && !c->c.partial)
 		check_find(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
 	data->counts |= data->counted;
@@ -146,10 +147,12 @@ see_state(struct check *c, const struct session_event *e)
 
 	if (!data || c->c.version != 2)
 		return;
+	data->stated = true;
 	if (!json_string_is(state, acp_idle)) {
-		data->running |= json_string_is(state, "running");
+		data->running |= json_type(state) == JSON_STRING;
 		return;
 	}
+	check_idle(c, data, e);
 	check_usage(c, data, json_get(e->state, "usage"), data->running,
 		json_string_is(e->message->kind, acp_state_update) ? "params.update.usage" : "params.update.state.usage");
 	data->running = false;
@@ -257,7 +260,15 @@ check_turn_event(struct check *c, const struct session_event *e)
 	case SESSION_STATE:
 		see_state(c, e);
 		break;
+	case SESSION_CLOSED:
+		/* The agent has ended what was open; queued prompts have no stop reason for that. */
+		if (c->c.version != 2 && e->session->turn && !e->session->turn->next &&
+			e->message->message.request->what == ACP_SESSION_CLOSE)
+			e->session->turn->data = &cancelled;
+		break;
 	case SESSION_TURN_QUEUED:
+		if (e->session->data)
+			check_turn_begins(e->session->data, true);
 		if (c->c.version != 2 && e->session->turn->prompted && check_is_complete(c) && !queues_prompts(c))
 			check_find(c, RULE_PROMPT_OVERLAP, "method", "the end of the turn before", slice(NULL, 0));
 		break;
@@ -295,6 +306,7 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	static const char *const in_turn[] = {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan", NULL};
 	static const char *const of_history[] = {"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call",
 		"tool_call_update", "user_message", "agent_message", "agent_thought", NULL};
+	static const char *const of_user[] = {"user_message", "user_message_chunk", NULL};
 	struct session *s = seen->session;
 	struct check_session *data = s ? s->data : NULL;
 	struct session_call *call;
@@ -302,6 +314,9 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	if (!data || !seen->kind.p)
 		return;
 	data->worked |= strncmp(seen->kind.p, "\"agent_", 7) == 0 || strncmp(seen->kind.p, "\"tool_call", 10) == 0;
+	data->spoke |= strncmp(seen->kind.p, "\"agent_", 7) == 0;
+	if (c->c.version == 2 && json_string_in(seen->kind, of_user))
+		check_user_message(c, data, update.p ? update : seen->members);
 	if (c->c.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->c.forgot_session &&
 		check_is_complete(c) && json_string_in(seen->kind, in_turn))
 		check_find(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", seen->kind);

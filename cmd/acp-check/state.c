@@ -16,6 +16,8 @@ check_begin(struct check *c, bool partial)
 		buf_free(&c->c.capabilities[i]);
 	buf_free(&c->c.initialize_params);
 	buf_free(&c->c.released);
+	buf_free(&c->c.logins);
+	offers_free(&c->c.offers);
 	shapes_free(&c->shapes);
 	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
 }
@@ -30,6 +32,14 @@ bool
 check_is_complete(const struct check *c)
 {
 	return c->c.initialized && !c->c.partial && c->c.seen[ACP_CLIENT] && c->c.seen[ACP_AGENT];
+}
+
+bool
+check_advertises(const struct check *c, enum acp_side side, const char *capability)
+{
+	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
+
+	return type == JSON_TRUE || type == JSON_OBJECT;
 }
 
 /* The sender by the schema, where nothing else says it. */

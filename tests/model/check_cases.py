@@ -111,6 +111,53 @@ def loads(id=3, session='t', how='load'):
     return asks(id, 'session/' + how, sessionId=session, cwd='/w', mcpServers=[])
 
 
+def offers(**more):
+    """A session with modes, options, or what else its response has."""
+    return begins() + [asks(1, 'session/new', cwd='/w', mcpServers=[]), gives(1, sessionId='s', **more)]
+
+
+def sets(value, option='model', id=3, **more):
+    return asks(id, 'session/set_config_option', sessionId='s', configId=option, value=value, **more)
+
+
+def select(*values, id='model', current='a', **more):
+    return {'id': id, 'name': '', 'type': 'select', 'currentValue': current, 'options': [{'value': v, 'name': ''} for v in values]} | more
+
+
+def select2(*values, **more):
+    option = select(*values, **more)
+    return {'configId': option.pop('id')} | option
+
+
+def mode(*modes):
+    return {'currentModeId': modes[0], 'availableModes': [{'id': m, 'name': ''} for m in modes]}
+
+
+def turns_mode(id):
+    return [asks(3, 'session/set_mode', sessionId='s', modeId=id), gives(3)]
+
+
+def logs_in(*methods):
+    return [asks(0, 'initialize', protocolVersion=1, clientCapabilities=CLIENT | {'auth': {'terminal': True}}),
+            gives(0, protocolVersion=1, agentCapabilities=AGENT, authMethods=[{'id': m, 'name': ''} | more for m, more in methods])]
+
+
+def authenticates(method='x', id=1, how='authenticate'):
+    return [asks(id, how, methodId=method), gives(id)]
+
+
+def lists(cursor=None, next=None, id=3, **more):
+    return [asks(id, 'session/list', **{'cursor': cursor} | more), gives(id, sessions=[], nextCursor=next)]
+
+
+def compaction(status, id='k', session='s'):
+    return update('compaction_update', session, compactionId=id, status=status)
+
+
+def summary(id='k'):
+    return update('compaction_summary_chunk', compactionId=id, content={'type': 'text', 'text': 'a'})
+
+
 AT = {'line': 0, 'character': 0}
 RANGE = {'start': AT, 'end': AT}
 EDIT = {'id': 'e', 'kind': 'edit', 'uri': 'file:///a', 'edits': [{'range': RANGE, 'newText': ''}]}
@@ -134,6 +181,10 @@ def releases(id=2, **more):
     return [agent_asks(id, 'terminal/release', **terminal | more), client_gives(id)]
 
 
+INCREMENTAL = {'nes': {'events': {'document': {'didChange': {'syncKind': 'incremental'}}}}}
+COMPACTS = CLIENT | {'session': {'compaction': {}}}
+TERMINAL = {'type': 'terminal'}
+
 # Version 2.
 INFO = {'name': 'x', 'version': '1'}
 
@@ -142,6 +193,19 @@ def begins2(agent=None, client=None, agreed=2):
     session = {'prompt': {'image': {}}, 'mcp': {'stdio': {}}, 'delete': {}}
     return [asks(0, 'initialize', protocolVersion=2, info=INFO, capabilities=client or {}),
             gives(0, protocolVersion=agreed, info=INFO, capabilities={'session': session} if agent is None else agent)]
+
+
+LOGIN2 = {'methodId': 'x', 'type': 'agent', 'name': ''}
+
+
+def logs_in2(*methods):
+    first, second = begins2(client={'auth': {'terminal': {}}})
+    second[1]['result']['authMethods'] = list(methods)
+    return [first, second]
+
+
+def offers2(**more):
+    return begins2() + [asks(1, 'session/new', cwd='/w'), gives(1, sessionId='s', **more)]
 
 
 def state(name, **more):
@@ -162,7 +226,7 @@ def asks2():
 
 
 def turn2(*inside, stop='end_turn'):
-    return [prompt(), gives(2, messageId='m'), state('running'), *inside, state('idle', stopReason=stop)]
+    return [prompt(), gives(2, messageId='m'), said2(), state('running'), *inside, state('idle', stopReason=stop)]
 
 
 STDIO = {'type': 'stdio', 'name': 'x', 'command': 'x', 'args': [], 'env': []}
@@ -263,10 +327,54 @@ BREAKS = [
     ('unknown-method', (BEGIN2 + [agent_asks(1, 'fs/read_text_file', sessionId='s', path='/a'), client_gives(1, content='')],)),
     ('cancelled-turn', (BEGIN2 + turn2(cancel),)),
     ('session-twice', (BEGIN2 + opens(3),)),
-    ('resume-replay', (BEGIN2 + close + [asks(4, 'session/resume', **resume), said2(), gives(4)],)),
+    ('resume-replay', (BEGIN2 + close + [asks(4, 'session/resume', **resume), said2(), state('idle'), gives(4)],)),
     ('permission-call', (BEGIN2 + turn2(asks2(), chooses('y'), changes2('failed')),)),
     ('permission-option', (BEGIN2 + turn2(changes2(), asks2(), chooses('z'), changes2('failed')),)),
     ('tool-call-finished', (BEGIN2 + turn2(changes2('completed'), changes2()),)),
+    ('capability', nes(tells('document/didChange', **DOCUMENT, version=2, contentChanges=[{'text': 'a', 'range': RANGE}]))),
+    ('capability', (begins(AGENT | {'positionEncoding': 'utf-32'}) + opens(),)),
+    ('capability', (begins(AGENT | {'positionEncoding': 'utf-8'}, {}) + opens(),)),
+    ('capability', (BEGIN2 + turn2(changes2(), asks(4, 'tool_call/cancel', sessionId='s', toolCallId='c'), gives(4), changes2('cancelled')),)),
+    ('method-refused', (logs_in(('x', {}), ('t', TERMINAL)) + [asks(1, 'authenticate', methodId='x'), fails(1, -32601)],)),
+    ('method-refused', (offers(modes=mode('a')) + [asks(3, 'session/set_mode', sessionId='s', modeId='a'), fails(3, -32601)],)),
+    ('method-refused', (logs_in2(LOGIN2) + [asks(1, 'auth/logout'), fails(1, -32601)],)),
+    ('login-method', (logs_in(('x', {})) + authenticates('y'),)),
+    ('login-method', (logs_in(('x', {}), ('t', TERMINAL)) + authenticates('t'),)),
+    ('login-method', (begins() + authenticates(),)),
+    ('login-method', (logs_in2(LOGIN2, LOGIN2 | TERMINAL | {'methodId': 't'}) + authenticates('t', 1, 'auth/login'),)),
+    ('login-method', (begins2() + [asks(1, 'auth/logout'), gives(1)],)),
+    ('unlisted-value', (offers(modes=mode('a', 'b')) + turns_mode('c'),)),
+    ('unlisted-value', (offers(configOptions=[select('a')]) + [sets('a', 'effort'), fails(3, -32602)],)),
+    ('unlisted-value', (offers(configOptions=[select('a')]) + [sets('b'), fails(3, -32602)],)),
+    ('unlisted-value', (offers(configOptions=[select('a'), select('b', id='effort', current='b')]) + [sets('b'), fails(3, -32602)],)),
+    ('unlisted-value', (offers2(configOptions=[select2('a')]) + [sets('b', type='id'), fails(3, -32602)],)),
+    ('config-value', (offers2(configOptions=[select2('b')]),)),
+    ('config-value', (offers2() + [update('config_option_update', configOptions=[select2('b')])],)),
+    ('list-cursor', lists('x')),
+    ('list-cursor', lists(None, 'x') + lists('X', None, 4)),
+    ('list-cursor', (begins() + lists(None, 'x') + begins() + opens() + lists('x'),)),
+    ('not-unique', turn(call('c', 'pending'), agent_asks('p', 'session/request_permission', sessionId='s', toolCall={'toolCallId': 'c'},
+        options=[OPTIONS[0], OPTIONS[1] | {'optionId': 'y'}]), chooses('y'), changes('completed'))),
+    ('not-unique', (offers(modes=mode('a', 'b', 'a')),)),
+    ('not-unique', (offers(configOptions=[select('a'), select('a')]),)),
+    ('not-unique', (logs_in(('x', {}), ('x', {})),)),
+    ('not-unique', (offers2(configOptions=[select2('a', 'b', 'b')]),)),
+    ('command-name', (BEGIN2 + [update('available_commands_update', availableCommands=[{'type': 'command', 'name': 'a b', 'description': ''}])],)),
+    ('command-name', (offers2(availableCommands=2 * [{'type': 'command', 'name': 'a', 'description': ''}]),)),
+    ('resume-state', (BEGIN2 + close + [asks(4, 'session/resume', **resume), gives(4)],)),
+    ('resume-state', (BEGIN2 + [state('idle')] + close + [asks(4, 'session/resume', **resume), gives(4), state('idle')],)),
+    ('state-running', (BEGIN2 + [prompt(), gives(2, messageId='m'), said2(), said2('agent_message'), state('idle', stopReason='end_turn')],)),
+    ('stop-reason', (BEGIN2 + [prompt(), gives(2, messageId='m'), said2(), state('running'), state('idle')],)),
+    ('stop-reason', (BEGIN2 + [state('requires_action'), state('idle', stopReason=None)],)),
+    ('user-message', (BEGIN2 + [prompt(), gives(2, messageId='m'), state('running'), state('idle', stopReason='end_turn')],)),
+    ('user-message', (BEGIN2 + [prompt(), said2(), gives(2, messageId='n'), state('running'), state('idle', stopReason='end_turn')],)),
+    ('background-work', (BEGIN2 + [state('running', background=[]), state('idle', stopReason='end_turn')],)),
+    ('background-work', (BEGIN2 + [state('idle', background=[{'type': 'tool_call', 'toolCallId': 'c'}])],)),
+    ('background-work', (BEGIN2 + [state('idle', background=[{'type': 'terminal', 'terminalId': 't'}])],)),
+    ('compaction-ended', (begins(client=COMPACTS) + opens() + [compaction('in_progress'), compaction('completed'), compaction('in_progress')],)),
+    ('compaction-ended', (begins(client=COMPACTS) + opens() + [compaction('in_progress'), summary(), summary(), compaction('failed'), summary()],)),
+    ('cancelled-turn', (BEGIN2 + [state('running'), *close],)),
+    ('cancelled-turn', [prompt(), *close, ends()]),
     ('usage-missing', turn(usage(1)) + turn(id=3) + turn(usage(2), id=4)),
 ]
 
@@ -342,7 +450,8 @@ HOLDS = [
     turn(*creates(), agent_asks(2, 'terminal/release', **terminal), message('client', id=2, error={'code': -32603, 'message': ''}), *releases(3)),
     turn(agent_asks(1, '_late')) + [client_gives(1)],
     START, [asks(3, 'session/new', cwd='/w', mcpServers=[]), update('current_mode_update', 't', currentModeId='m'), gives(3, sessionId='t')],
-    nes(), nes(opened_document, tells('document/didChange', **DOCUMENT, version=2, contentChanges=[{'text': 'a'}, {'text': '', 'range': RANGE}])),
+    nes(), nes(opened_document, tells('document/didChange', **DOCUMENT, version=2, contentChanges=[{'text': 'a'}, {'text': '', 'range': None}])),
+    (begins(INCREMENTAL) + nes(tells('document/didChange', **DOCUMENT, version=2, contentChanges=[{'text': 'a'}, {'text': '', 'range': RANGE}])),),
     nes(opened_document, suggest(selection=RANGE, context={'recentFiles': [], 'diagnostics': None}), gives(4, suggestions=[])),
     nes(suggest(), gives(4, suggestions=[EDIT, {'id': 'j', 'kind': 'jump', 'uri': 'x', 'position': AT}]), tells('nes/accept', sessionId='n', id='e'),
         tells('nes/reject', sessionId='n', id='j', reason='ignored')),
@@ -352,20 +461,85 @@ HOLDS = [
     nes(tells('document/didFocus', **DOCUMENT, version=1, position=AT, visibleRange=RANGE), tells('document/didClose', **DOCUMENT)),
     nes(prompt(), asks(5, 'nes/close', sessionId='n'), says(), gives(5), ends()),
     (BEGIN2 + turn2(said2(), said2('agent_message_chunk')) + [state('idle'), state('idle', stopReason='end_turn')],),
-    (BEGIN2 + [prompt(), state('running'), said2(), gives(2, messageId='m'), prompt(3), gives(3, messageId='n'), state('idle')],),
+    (BEGIN2 + [prompt(), state('running'), said2(), gives(2, messageId='m'), prompt(3), gives(3, messageId='n'),
+        state('idle', stopReason='end_turn')],),
     (BEGIN2 + [state('running'), said2('agent_message'), state('idle', stopReason='refusal')],),
     (BEGIN2 + turn2(changes2(), changes2('paused'), changes2(), changes2('completed')),),
     (BEGIN2 + turn2(changes2(), state('requires_action'), asks2(), chooses('y'), state('running'), changes2('cancelled')),),
     (BEGIN2 + turn2(cancel, stop='cancelled'),), (BEGIN2 + [prompt(), cancel, fails(2, -32800)],),
     (BEGIN2 + turn2(update('terminal_update', terminalId='t'), update('terminal_output_chunk', terminalId='t', data='YQ==')),),
-    (BEGIN2 + close + [asks(4, 'session/resume', replayFrom={'type': 'start'}, **resume), said2(), changes2('completed'), gives(4)],),
+    (BEGIN2 + close + [asks(4, 'session/resume', replayFrom={'type': 'start'}, **resume), said2(), changes2('completed'), state('idle'), gives(4)],),
     (BEGIN2 + close + [asks(4, 'session/resume', **resume), state('idle'), usage(1), gives(4)],),
-    (begins2() + opens(mcpServers=[STDIO]),), (begins2() + [asks(1, 'auth/login', methodId='x'), gives(1), asks(2, 'auth/logout'), gives(2)],),
+    (begins2() + opens(mcpServers=[STDIO]),), 
+    (logs_in2(LOGIN2) + [asks(1, 'auth/login', methodId='x'), gives(1), asks(2, 'auth/logout'), gives(2)],),
+    (BEGIN2 + [state('running'), state('idle', stopReason='cancelled'), *close, state('idle')][:-1],),
+    [prompt(), *close, ends(2, 'cancelled')],
+    # What was offered once, in whatever place, is no stranger.
+    (offers(modes=mode('a', 'b')) + turns_mode('b'),), turns_mode('m'),
+    (offers(modes=mode('a')) + [update('current_mode_update', currentModeId='c')] + turns_mode('c'),),
+    (offers(modes=mode('a'), configOptions=[select('a', 'c', category='mode')]) + turns_mode('c'),),
+    (offers(modes=mode('a')) + opens(4, 't') + [asks(5, 'session/set_mode', sessionId='t', modeId='z'), gives(5)],),
+    (offers(configOptions=[select('a', 'b')]) + [sets('b'), gives(3, configOptions=[select('b', 'c', current='b')]), sets('a'), fails(3, -32602)],),
+    (offers(configOptions=[select('a', current='z')]) + [sets('z'), gives(3, configOptions=[select('a', current='z')])],),
+    (offers(configOptions=[select(options=[{'group': 'g', 'name': '', 'options': [{'value': 'b', 'name': ''}]}])]) +
+        [sets('b'), gives(3, configOptions=[select('b', current='b')])],),
+    (offers(configOptions=[]) + [sets('b'), fails(3, -32602)],),
+    (offers2(configOptions=[select2(options=[{'groupId': 'g', 'name': '', 'options': [{'value': 'a', 'name': ''}]}])]),),
+    (logs_in(('x', {}), ('t', TERMINAL)) + authenticates(),), (logs_in(('t', TERMINAL)) + [asks(1, '_x'), fails(1, -32601)],),
+    (begins() + lists(None, 'x') + lists('x', '', 4) + lists('', None, 5),),
+    (begins() + lists(None, 'x') + lists('x') + lists('x'),),
+    turn(call('a', 'pending'), call('b', 'pending'), permission('p', 'a'), permission('q', 'b'), chooses('y', 'p'), chooses('y', 'q'),
+         changes('completed', 'a'), changes('completed', 'b')),
+    (BEGIN2 + close + [asks(4, 'session/resume', **resume), state('running', background=[]), gives(4)],),
+    (BEGIN2 + [prompt(), state('requires_action'), gives(2, messageId='m'), said2('user_message_chunk'), state('idle', stopReason='_x')],),
+    (BEGIN2 + [prompt(), fails(2), state('idle'), state('running'), state('idle', stopReason='end_turn')],),
+    # An idle state that repeats does not end what was just accepted.
+    (BEGIN2 + [prompt(), gives(2, messageId='m'), state('idle'), said2(), state('running'), state('idle', stopReason='end_turn')],),
+    (BEGIN2 + [prompt(), gives(2, messageId='m'), state('running'), prompt(3), said2(), gives(3, messageId='n'), state('idle', stopReason='end_turn')],),
+    (BEGIN2 + turn2(changes2(), update('terminal_output_chunk', terminalId='t', data='YQ=='), state('running', background=[
+        {'type': 'tool_call', 'toolCallId': 'c'}, {'type': 'terminal', 'terminalId': 't'}, {'type': '_x'}]), changes2('completed'))[:-1] +
+        [state('idle', stopReason='end_turn', background=[])],),
+    (BEGIN2 + turn2(update('tool_call_update', toolCallId='c', title='t', status='in_progress', capabilities={'cancel': {}}),
+        asks(4, 'tool_call/cancel', sessionId='s', toolCallId='c'), gives(4), changes2('cancelled')),),
+    (BEGIN2 + turn2(update('terminal_update', terminalId='t', capabilities={'cancel': {}}),
+        asks(4, 'terminal/cancel', sessionId='s', terminalId='t'), gives(4)),),
+    (begins(client=COMPACTS) + opens() + [compaction('in_progress'), summary(), compaction('completed'), compaction('completed'),
+        compaction('in_progress', 'l'), summary('l'), compaction('cancelled', 'l'), loads(3, 't'), compaction('completed', 'k', 't'), gives(3)],),
     # null clears the cost: it may begin anew.
     (BEGIN2 + [cost(5), usage(1, cost=None), cost(1)],),
     (begins(AGENT | {'positionEncoding': 'utf-8'}, asked=9) + opens(),),
     (begins({}, {}) + opens() + turn(),),
     (begins({'_meta': {'x': 1}, 'nes': None, 'positionEncoding': None}, {'_meta': None, 'nes': None}) + opens() + turn(),),
+]
+
+# The same with --unstable.
+ARCHIVE = AGENT | {'sessionCapabilities': {'list': {}, 'archive': {}, 'systemPrompt': {}}, 'auth': {'status': {}}, 'providers': {}}
+
+
+def prompted(*content):
+    return opens(systemPrompt={'mode': 'append', 'content': list(content)})
+
+
+def provider(required, id=3):
+    return [asks(id, 'providers/list'), gives(id, providers=[{'providerId': 'p', 'supported': [], 'required': required}])]
+
+
+disable = [asks(8, 'providers/disable', providerId='p'), gives(8)]
+UNSTABLE_BREAKS = [
+    ('archive', (begins(AGENT | {'sessionCapabilities': {'archive': {}}}) + opens(),)),
+    ('archive', (begins(ARCHIVE) + [asks(3, 'session/list'), gives(3, sessions=[{'sessionId': 's', 'cwd': '/w'}])],)),
+    ('capability', lists(archived='only')),
+    ('capability', (begins(ARCHIVE) + provider(True) + disable,)),
+    ('auth-status', (begins(ARCHIVE) + [asks(3, 'auth/status'), fails(3, -32000)],)),
+    ('system-prompt', (begins(ARCHIVE) + prompted({'type': 'image', 'mimeType': 'image/png', 'data': ''}),)),
+    ('system-prompt', (begins(ARCHIVE) + prompted(),)),
+    ('not-unique', (begins(ARCHIVE | {'mcpCapabilities': {'acp': True}}) + opens(mcpServers=2 * [{'type': 'acp', 'name': 'x', 'serverId': 'm'}]),)),
+]
+UNSTABLE_HOLDS = [
+    (begins(ARCHIVE) + [asks(3, 'session/list', archived='include'), gives(3, sessions=[{'sessionId': 's', 'cwd': '/w', 'archived': False}])],),
+    (begins(ARCHIVE) + provider(False) + disable,), (begins(ARCHIVE) + provider(True) + provider(False) + disable,),
+    (begins(ARCHIVE) + [asks(3, 'auth/status'), fails(3, -32603)] + prompted(text, text),),
+    (begins(ARCHIVE | {'mcpCapabilities': {'acp': True}}) + opens(mcpServers=[{'type': 'acp', 'name': 'x', 'serverId': m} for m in 'mn']),),
 ]
 
 
@@ -423,29 +597,35 @@ def findings(files, *options):
     return found
 
 
-def main():
+def check(breaks, holds, *options):
+    """Returns how many have other findings than they should."""
     wrong = 0
-    files = {write(f'breaks-{i}-{rule}', all_of(case), json.dumps): rule for i, (rule, case) in enumerate(BREAKS)}
-    for name, found in findings(list(files)).items():
+    files = {write(f'breaks-{i}-{rule}', all_of(case), json.dumps): rule for i, (rule, case) in enumerate(breaks)}
+    for name, found in findings(list(files), *options).items():
         if len(found) != 1 or found[0].split()[0] != files[name]:
             print(f'{name}: {found}')
             wrong += 1
-    files = [write(f'holds-{i}-{spell.__name__}', all_of(case), spell) for i, case in enumerate(HOLDS) for spell in (json.dumps, escaped)]
-    for name, found in findings(files).items():
+    files = [write(f'holds-{i}-{spell.__name__}', all_of(case), spell) for i, case in enumerate(holds) for spell in (json.dumps, escaped)]
+    for name, found in findings(files, *options).items():
         if found:
             print(f'{name}: {found}')
             wrong += 1
     for both in (False, True):
         rules = {}
-        for i, (rule, case) in enumerate(BREAKS + [('', case) for case in HOLDS]):
+        for i, (rule, case) in enumerate(breaks + [('', case) for case in holds]):
             messages = chained(all_of(case), both)
             if messages:
                 rules[write(f'chained-{i}-{both}-{rule}', messages, json.dumps)] = rule
-        for name, found in findings(list(rules)).items():
+        for name, found in findings(list(rules), *options).items():
             if {f.split()[0] for f in found} != ({rules[name]} if rules[name] else set()):
                 print(f'{name}: {found}')
                 wrong += 1
-    print(f'{len(BREAKS)} break a rule, {len(HOLDS)} keep all')
+    return wrong
+
+
+def main():
+    wrong = check(BREAKS, HOLDS) + check(UNSTABLE_BREAKS, UNSTABLE_HOLDS, '--unstable')
+    print(f'{len(BREAKS + UNSTABLE_BREAKS)} break a rule, {len(HOLDS + UNSTABLE_HOLDS)} keep all')
     return wrong > 0
 
 
