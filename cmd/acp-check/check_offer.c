@@ -460,16 +460,19 @@ see_update(struct check *c, struct slice session, struct slice kind, struct slic
 static void
 see_result(struct check *c, const struct message *s)
 {
-	struct slice method = message_method(s), result = s->msg.result, session = json_get(result, acp_session_id);
+	struct slice method = message_method(s), result = s->msg.result, session;
 
-	if (!session.p)
-		session = message_session(s);
 	if (s->request && (s->request->what == ACP_INITIALIZE || s->request->what == ACP_PROXY_INITIALIZE))
 		see_initialized(c, result);
 	else if (json_string_is(method, "session/list"))
 		see_list(c, result);
 	else if (json_string_is(method, "providers/list"))
 		see_providers(c, result);
+	if (!s->request || !(acp_opens_session(s->request->what) || s->request->what == ACP_SESSION_SET_CONFIG))
+		return;
+	session = json_get(result, acp_session_id);
+	if (!session.p)
+		session = message_session(s);
 	offer_modes(c, session, json_get(result, "modes"));
 	offer_options(c, session, json_get(result, "configOptions"), "result.configOptions[]");
 	check_commands(c, json_get(result, acp_commands), "result.availableCommands[].name");
@@ -478,7 +481,7 @@ see_result(struct check *c, const struct message *s)
 void
 check_offers(struct check *c, const struct message *s, struct slice kind, struct slice update)
 {
-	struct slice params = s->msg.params, session = json_get(params, acp_session_id);
+	struct slice params = s->msg.params;
 
 	if (s->from == ACP_CLIENT && s->msg.kind != MSG_RESPONSE)
 		check_request(c, &s->msg);
@@ -487,10 +490,10 @@ check_offers(struct check *c, const struct message *s, struct slice kind, struct
 	else if (s->msg.result.p)
 		see_result(c, s);
 	else if (kind.p)
-		see_update(c, session, kind, update);
+		see_update(c, json_get(params, acp_session_id), kind, update);
 	else if (s->msg.what == ACP_REQUEST_PERMISSION) {
 		check_unique(c, RULE_NOT_UNIQUE, json_get(params, acp_options), acp_option_id, "params.options[].optionId");
-		see_call(c, session, json_path(params, "subject.toolCall"));
+		see_call(c, json_get(params, acp_session_id), json_path(params, "subject.toolCall"));
 	}
 }
 
