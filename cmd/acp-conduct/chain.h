@@ -105,20 +105,20 @@ struct losses {
 	bool unknown;    /* nobody has counted */
 };
 
-/* How messages get from one component to the next: direct.c and read.c. */
+/* How messages get from one component to the next: direct.c and process.c. */
 struct flow {
 	/* Makes the pipes of a component's next process, which gets these descriptors: their number, or -1 with errno. Then the process runs. */
-	ssize_t (*renew)(struct component *, struct proc_fd *);
+	ssize_t (*open_pipes)(struct component *, struct proc_fd *);
 	void (*started)(struct component *);
 	/* May it end by itself? Its input has ended, or nobody reads what it writes. */
 	bool (*may_end)(const struct component *);
 	/* Its process has died: begins to read what that wrote and what it left unread. Is that done? */
-	void (*died)(struct component *);
+	void (*read_rest)(struct component *);
 	bool (*is_settled)(struct component *);
 	/* Prepares what a dead process had for the next process, or for the neighbours of one that is bypassed. */
 	void (*recover)(struct component *, struct losses *);
 	/* Nothing follows a process: its neighbours see the end. over: its group has ended, too. */
-	void (*ended)(struct component *, bool over);
+	void (*close_pipes)(struct component *, bool over);
 	/* May its group still hold a pipe that the chain waits for? */
 	bool (*holds_pipes)(const struct component *);
 	/* Has its input ended in a direction, but not its output? */
@@ -126,7 +126,7 @@ struct flow {
 	/* The client is to be treated as if it had left. */
 	void (*client_left)(struct chain *);
 	/* A component has failed: no request is accepted any more, and the chain ends. status: if no component has set one; 0: it has. */
-	void (*failed)(struct component *, const char *what, int status);
+	void (*fail)(struct component *, const char *what, int status);
 	/* Goes on with the end, if nothing has to be waited for; hurry: whatever is in progress. Returns false if there is nothing left to do. */
 	bool (*proceed)(struct chain *, bool hurry);
 	/* A digest that changes with any progress. */

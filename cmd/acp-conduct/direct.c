@@ -192,7 +192,7 @@ open_null(int *fd, int flags)
 
 /* The pipes stay; what has ended in a direction is at its end for the next process, too. */
 static ssize_t
-renew(struct component *c, struct proc_fd *to)
+open_pipes(struct component *c, struct proc_fd *to)
 {
 	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
 	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
@@ -298,7 +298,7 @@ drop_half(struct link *l)
 }
 
 static void
-died(struct component *c)
+read_rest(struct component *c)
 {
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->in[dir]) {
@@ -403,7 +403,7 @@ recover(struct component *c, struct losses *n)
 }
 
 static void
-ended(struct component *c, bool over)
+close_pipes(struct component *c, bool over)
 {
 	struct direct *d = c->chain->direct;
 
@@ -467,7 +467,7 @@ client_left(struct chain *ch)
 }
 
 static void
-failed(struct component *c, const char *what, int status)
+fail(struct component *c, const char *what, int status)
 {
 	(void)what;
 	(void)status;
@@ -523,7 +523,7 @@ is_client_slow(const struct chain *ch)
 }
 
 const struct flow direct_flow = {
-	.renew = renew, .started = started, .may_end = may_end, .died = died, .is_settled = is_settled, .recover = recover,
-	.ended = ended, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = client_left, .failed = failed,
+	.open_pipes = open_pipes, .started = started, .may_end = may_end, .read_rest = read_rest, .is_settled = is_settled, .recover = recover,
+	.close_pipes = close_pipes, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = client_left, .fail = fail,
 	.proceed = proceed, .progress = progress, .is_client_slow = is_client_slow,
 };

@@ -1,3 +1,4 @@
+/* The deadline of the end: it moves as long as there is progress. */
 #include "chain.h"
 
 enum {

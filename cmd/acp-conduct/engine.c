@@ -1,3 +1,4 @@
+/* The run of a chain: its start, the steps of its end, signals, the guardian, and the exit status. */
 #include "chain.h"
 
 #include <errno.h>
@@ -154,7 +155,7 @@ static void
 failed_start(struct chain *ch, int status)
 {
 	for (size_t i = 0; i < ch->total; i++)
-		ch->flow->ended(&ch->components[i], true);
+		ch->flow->close_pipes(&ch->components[i], true);
 	force(ch, status);
 	if (!all_gone(ch))
 		loop_run(ch->loop);

@@ -1,4 +1,4 @@
-/* Initialization: who is asked what, in which dialect, and again after a restart. */
+/* Initialization: who is asked what, and in which dialect. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "send.h"
 
 /* What initialize is called at this port. */
-static struct slice
-initialize_method(const struct port *to, struct buf *name)
+struct slice
+init_method(const struct port *to, struct buf *name)
 {
 	name->n = 0;
 	if (to->kind != PORT_PROXY)
@@ -16,80 +16,6 @@ initialize_method(const struct port *to, struct buf *name)
 	else
 		buf_printf(name, "\"%s\"", acp_name(ACP_PROXY_INITIALIZE, to->init.dialect));
 	return buf_slice(name);
-}
-
-/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
-static void
-ask(struct port *p, const struct call *c)
-{
-	struct splices s = {.n = 0};
-	SCOPED struct buf name = {0};
-	char number[SLICE_DIGITS];
-	struct msg m;
-
-	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
-		read_no_memory(p->route);
-		return;
-	}
-	splice_value(&s, m.method, initialize_method(p, &name));
-	splice_value(&s, m.id, slice_digits(c->id, number));
-	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
-}
-
-/* The open request to initialize, or NULL. */
-static struct call *
-open_initialize(const struct port *p)
-{
-	struct call *c;
-
-	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
-		;
-	return c;
-}
-
-bool
-init_set_other_dialect(struct component *c)
-{
-	struct port *p = c->near;
-	struct port_init *i = &p->init;
-
-	if (c->kind != KIND_PROXY || c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
-		return false;
-	i->tried_both = true;
-	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	return true;
-}
-
-bool
-init_ask_other_dialect(struct port *p)
-{
-	struct call *c = open_initialize(p);
-
-	if (!init_set_other_dialect(p->component))
-		return false;
-	p->init.stale = c->id;
-	call_new_id(c);
-	ask(p, c);
-	return true;
-}
-
-int
-init_ask_again(struct component *component)
-{
-	struct port *p = component->near;
-	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
-	struct msg m;
-
-	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
-		c = call_new(NULL, p, ACP_DOWN, &m);
-		if (c) {
-			c->own = true;
-			c->what = ACP_INITIALIZE;
-		}
-	}
-	if (c)
-		ask(p, c);
-	return c ? 0 : -1;
 }
 
 static const char *
@@ -116,7 +42,7 @@ init_over(void *arg)
 		if (ch->components[i].life == LIFE_ASKED)
 			c = &ch->components[i];
 	report_line(&ch->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
-	ch->flow->failed(c ? c : ch->components, "did not initialize within --init-timeout", EXIT_FAILED);
+	ch->flow->fail(c ? c : ch->components, "did not initialize within --init-timeout", EXIT_FAILED);
 }
 
 /* Starts who must run for a request to this port: the chain, a peer. */
@@ -132,7 +58,7 @@ start(struct port *to)
 		r->started = true;
 		status = life_start_all(ch, &bad);
 		if (status) {
-			ch->flow->failed(bad, "could not be started", status);
+			ch->flow->fail(bad, "could not be started", status);
 			return false;
 		}
 		r->init = (struct loop_timer){.expired = init_over, .arg = r};
@@ -148,7 +74,7 @@ start(struct port *to)
 	}
 	if (life_start(c) != 0) {
 		send_set_reason(c, "could not be started");
-		ch->flow->ended(c, true);
+		ch->flow->close_pipes(c, true);
 		return false;
 	}
 	life_report_start(c);
@@ -191,7 +117,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	pl->inner.what = ACP_INITIALIZE;
-	pl->inner.method = initialize_method(to, &name);
+	pl->inner.method = init_method(to, &name);
 	/* What it will be asked again when it is restarted. */
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &bare);
@@ -219,7 +145,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own request: it was not understood. What goes back ends it there. */
 		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		init_ask_other_dialect(p);
+		process_ask_other_dialect(p);
 		return true;
 	}
 	if (pl->inner.what != ACP_INITIALIZE)

@@ -59,7 +59,7 @@ life_start(struct component *c)
 		.again = p->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
 	enum proc_stage stage = PROC_FORK;
 	int errors[2], error = 0;
-	ssize_t n = ch->flow->renew(c, fds);
+	ssize_t n = ch->flow->open_pipes(c, fds);
 
 	if (n < 0 || proc_pipe(errors) < 0) {
 		report_line(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
@@ -201,7 +201,7 @@ end_component(struct component *c, enum event end)
 	count_status(ch, c, end);
 	report_end(c, end);
 	c->life = LIFE_ENDED;
-	ch->flow->ended(c, false);
+	ch->flow->close_pipes(c, false);
 	if (c->kind != KIND_PEER)
 		end_begin(ch);
 	c->process.interval = 0;
@@ -243,7 +243,7 @@ check_group(struct component *c)
 	}
 	c->life = LIFE_GONE;
 	forget_process(c);
-	ch->flow->ended(c, true);
+	ch->flow->close_pipes(c, true);
 	end_renew(ch);
 }
 
@@ -259,8 +259,9 @@ reads_a_file(const struct component *c)
 		fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Counts a death. Is it one more than --restarts allows? */
 static bool
-dies_too_often(struct component *c)
+count_death(struct component *c)
 {
 	struct chain *ch = c->chain;
 	struct deaths *d = &c->deaths;
@@ -298,7 +299,7 @@ decide(struct component *c, bool initialized)
 	if (is_ending(ch) || c->kind == KIND_AGENT)
 		return;
 	if (c->kind == KIND_PEER) {
-		dies_too_often(c);
+		count_death(c);
 	} else if (!initialized) {
 		if (c->kind == KIND_PROXY && ch->flow->set_other_dialect(c))
 			c->next = NEXT_DIALECT;
@@ -307,7 +308,7 @@ decide(struct component *c, bool initialized)
 	} else if (reads_a_file(c)) {
 		report_line(&ch->report, "%s: reads its input from a file, so it cannot be restarted", c->name);
 	} else {
-		often = dies_too_often(c);
+		often = count_death(c);
 		if (often && c->on_crash == CRASH_BYPASS)
 			c->next = NEXT_BYPASS;
 		else if (!often)
@@ -353,7 +354,7 @@ end_peer(struct component *c)
 	report_losses(c, buf_string(&why) ? why.p : "", &failed);
 	report_totals(c);
 	c->life = LIFE_NONE;
-	c->chain->flow->ended(c, true);
+	c->chain->flow->close_pipes(c, true);
 }
 
 /* 0; -1: the chain ends. */
@@ -373,7 +374,7 @@ start_next(struct component *c)
 		n.unread = 0;
 		report_losses(c, "; bypassed", &n);
 		c->life = LIFE_GONE;
-		ch->flow->ended(c, true);
+		ch->flow->close_pipes(c, true);
 		return 0;
 	}
 	if (c->next == NEXT_BYPASS) {
@@ -451,23 +452,23 @@ overrun(struct component *c)
 static void
 no_proxy(struct component *c)
 {
-	c->chain->flow->failed(c, "is not a proxy", EXIT_FAILED);
+	c->chain->flow->fail(c, "is not a proxy", EXIT_FAILED);
 }
 
 static void
-ended(struct component *c)
+end_in_order(struct component *c)
 {
 	end_component(c, EVENT_ENDED);
 }
 
 static void
-stopped(struct component *c)
+end_by_signal(struct component *c)
 {
 	end_component(c, EVENT_STOPPED);
 }
 
 static void
-died(struct component *c)
+begin_death(struct component *c)
 {
 	bool initialized = c->life == LIFE_READY || c->life == LIFE_AGAIN || c->life == LIFE_CLOSED;
 
@@ -479,7 +480,7 @@ died(struct component *c)
 	/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
 	c->life = LIFE_DYING;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
-	c->chain->flow->died(c);
+	c->chain->flow->read_rest(c);
 	proc_signal(c->process.pid, SIGKILL);
 	endpoint_read_now(&c->process.errors.in, false);
 	c->process.interval = 0;
@@ -508,27 +509,27 @@ follow_death(struct component *c)
 	} else if (c->next == NEXT_NONE || start_next(c) < 0) {
 		c->next = NEXT_NONE;
 		if (!is_ending(ch) && !(c->kind == KIND_PROXY && ch->flow->may_end(c)))
-			ch->flow->failed(c, c->process.how, 0);
+			ch->flow->fail(c, c->process.how, 0);
 		end_component(c, EVENT_DIED);
 	}
 	end_renew(ch);
 }
 
 /*
- * What an event does in a state; NULL: nothing. A component that ends, or counts as dead, before it was initialized is not replaced
- * (or tried in the other dialect), and --init-timeout is for it; one that has closed what it should use gets the grace period, and so on.
+ * What an event does in a state; NULL: nothing. --init-timeout is for a component that was asked to initialize; one that has closed a
+ * descriptor which it should use gets the grace period to end. What follows a death is decided in `decide`.
  */
 static void (*const table[LIVES][EVENTS])(struct component *) = {
 	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
-		[EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
+		[EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
 	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
-		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
-	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped,
-		[EVENT_DIED] = died},
+		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
+	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
+		[EVENT_DIED] = begin_death},
 	[LIFE_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = wait_to_end, [EVENT_EXPIRED] = took_too_long,
-		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
-	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped,
-		[EVENT_DIED] = died},
+		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
+	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
+		[EVENT_DIED] = begin_death},
 	[LIFE_DYING] = {[EVENT_EXPIRED] = follow_death, [EVENT_SETTLED] = follow_death},
 	[LIFE_ENDED] = {[EVENT_EXPIRED] = check_group},
 };

@@ -1,5 +1,4 @@
 /* The links of a direct chain, and the relay that copies from the client's descriptor where a component must not hold it. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ static int
 open_relay(struct chain *ch, int *rd)
 {
 	struct endpoint *relay = &ch->direct->relay;
-	int ends[2], in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8);
+	int ends[2], in = proc_copy(STDIN_FILENO);
 
 	if (in < 0 || proc_pipe(ends) < 0)
 		return -1;

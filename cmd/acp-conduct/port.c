@@ -1,10 +1,11 @@
-#include "read.h"
-
+/* Ports: requests in flight, the queues to write, which ports are read, and figures. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "life.h"
+#include "read.h"
 
 enum { LONG = 4096 /* bytes: a longer part of a line is not copied, but keeps its block */ };
 
@@ -290,7 +291,7 @@ read_admit(struct route *r)
 			life_event(r->ports[i]->component, EVENT_OVERRUN);
 }
 
-/* --- times --- */
+/* --- figures --- */
 
 void
 port_took(struct port *p, enum acp_direction dir)
@@ -302,4 +303,32 @@ port_took(struct port *p, enum acp_direction dir)
 	if (t->since[dir])
 		t->histogram[step >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)step]++;
 	t->since[dir] = 0;
+}
+
+/* The quantile of these times, us; -1: none was measured. */
+static double
+quantile(const struct port_times *t, unsigned of_thousand)
+{
+	uint64_t n = 0, seen = 0;
+
+	for (unsigned i = 0; i < PORT_TIMES; i++)
+		n += t->histogram[i];
+	for (unsigned i = 0; n > 0 && i < PORT_TIMES; i++) {
+		seen += t->histogram[i];
+		if (seen * 1000 >= n * of_thousand)
+			return exp2((double)i / 6);
+	}
+	return -1;
+}
+
+void
+port_describe(const struct component *c, struct buf *to)
+{
+	const struct port_counts *down = &c->near->figures.out, *up = c->kind == KIND_PROXY ? down : &c->near->figures.in;
+	const struct port_times *t = &c->near->figures.times;
+
+	buf_printf(to, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
+		down->messages[ACP_DOWN], down->bytes[ACP_DOWN], up->messages[ACP_UP], up->bytes[ACP_UP]);
+	if (c->kind == KIND_PROXY && quantile(t, 500) >= 0)
+		buf_printf(to, ", added %.0f us (median) and %.0f us (99th percentile)", quantile(t, 500), quantile(t, 990));
 }

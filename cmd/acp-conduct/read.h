@@ -150,11 +150,24 @@ struct route {
 	bool (*line)(void *port, enum input_got, const struct line *);
 };
 
-/* --- read.c: a read chain, its processes, and what dead ones leave --- */
+/* --- read.c --- */
 
 /* Makes the ports. Returns 0, or -1 with errno. */
 int read_open(struct chain *);
 void read_free(struct route *);
+/* What an endpoint of a port reports. */
+void read_event(void *port, enum endpoint_event);
+
+/* --- process.c: the processes of a read chain, and what dead ones leave --- */
+
+extern const struct flow read_flow;
+
+/* The agent has closed its input: fails the requests that it has not read. */
+void process_fail_unread(struct port *);
+/* All is read that a component wrote that has ended: what it was asked fails, what it has asked is withdrawn. */
+void process_end_output(struct port *);
+/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
+bool process_ask_other_dialect(struct port *);
 
 /* --- port.c: requests in flight, queues and admission --- */
 
@@ -170,7 +183,6 @@ void call_new_id(struct call *);
 void call_orphan(struct call *);
 /* Removes a call from all lists and frees it. */
 void call_free(struct call *);
-
 
 /* Of a peer's port: the name in envelopes; else NULL. */
 static inline const char *
@@ -202,6 +214,8 @@ void port_closed_input(struct port *);
 void port_close(struct port *);
 /* Counts how long a message took. */
 void port_took(struct port *, enum acp_direction);
+/* A function of struct flow: what has passed through a component. */
+void port_describe(const struct component *, struct buf *);
 /*
  * Admission: decides which ports are read. The client's and the agent's side are read only while no queue between them is full.
  * Proxies are always read, unless the queue of a port that is not a proxy is longer than CHAIN_BOUND. So no direction waits for the other.
@@ -215,8 +229,12 @@ bool route_line(void *port, enum input_got, const struct line *);
 
 /* --- walk.c: how a read chain ends --- */
 
-/* A function of struct flow. */
+/* Functions of struct flow. */
 bool walk_proceed(struct chain *, bool hurry);
+uint64_t walk_progress(const struct chain *);
+bool walk_is_client_slow(const struct chain *);
+bool walk_is_over(const struct chain *);
+void walk_fail(struct component *, const char *what, int status);
 /* The client has left: nothing that it sends is read any more. */
 void walk_client_left(struct chain *);
 /* The client does not read any more. */
@@ -225,4 +243,5 @@ void walk_unread(struct route *);
 bool walk_may_end(const struct component *);
 /* Ends the chain as failed: open requests get -32603. status: the exit status if no component has set one; 0: the components' count. */
 void walk_break(struct route *, const char *why, int status);
+
 #endif

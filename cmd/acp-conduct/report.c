@@ -1,11 +1,11 @@
 #include "report.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/text.h"
+#include "lib/run/proc.h"
 
 enum {
 	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
@@ -45,7 +45,7 @@ on_output(void *arg, enum endpoint_event event)
 int
 report_open(struct report *r, struct loop *loop)
 {
-	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+	int fd = proc_copy(STDERR_FILENO);
 
 	*r = (struct report){.loop = loop, .out = {.event = on_output, .arg = r}};
 	return fd < 0 ? -1 : endpoint_open(&r->out, loop, -1, fd, 0);

@@ -61,18 +61,14 @@ int send_list_peers(const struct port *proxy, struct slice result, struct splice
 
 /* --- init.c: initialization --- */
 
+/* What initialize is called at this port: a JSON string, in `name`. */
+struct slice init_method(const struct port *, struct buf *name);
 /* Handles a request to initialize that goes down. */
 void init_request(struct port *, struct slice line, const struct msg *, struct plain *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
 bool init_successor(struct port *, const struct msg *, const struct plain *);
 /* Does this response to initialize show that the proxy needs the other dialect, or that the program is not a proxy? */
 bool init_is_no_proxy(const struct port *, const struct call *, const struct msg *response);
-/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
-bool init_ask_other_dialect(struct port *);
-/* A proxy has died before it was initialized: is the other dialect worth a try? Then it is set. */
-bool init_set_other_dialect(struct component *);
-/* Sends a new process of a proxy the request initialize that it was sent. Returns 0, or -1. */
-int init_ask_again(struct component *);
 /* Notes the response to initialize. */
 void init_response(struct port *, const struct call *, const struct msg *response);
 

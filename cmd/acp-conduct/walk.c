@@ -247,3 +247,43 @@ walk_proceed(struct chain *ch, bool hurry)
 		go_up(r);
 	return moved || r->walk.up != up;
 }
+
+/* --- for the engine --- */
+
+uint64_t
+walk_progress(const struct chain *ch)
+{
+	const struct route *r = ch->route;
+	const struct port *p;
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < ch->total; i++)
+		h = h * 1000003 + ch->components[i].life;
+	for (size_t i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		h = h * 1000003 + p->end.out.written + p->figures.in.bytes[ACP_DOWN] + p->figures.in.bytes[ACP_UP];
+		h = h * 31 + (p->queue.pipe < 0 ? 0 : (uint64_t)system_unread(p->queue.pipe));
+	}
+	return h;
+}
+
+bool
+walk_is_client_slow(const struct chain *ch)
+{
+	return ch->has_agent && ch->components[ch->n - 1].life >= LIFE_ENDED && ch->route->client->end.out.n > 0;
+}
+
+bool
+walk_is_over(const struct chain *ch)
+{
+	const struct endpoint *client = &ch->route->client->end;
+
+	return ch->end.forced || (!endpoint_can_read(client) && !endpoint_can_write(client));
+}
+
+void
+walk_fail(struct component *c, const char *what, int status)
+{
+	send_set_reason(c, what);
+	walk_break(c->chain->route, what, status);
+}

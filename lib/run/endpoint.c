@@ -1,9 +1,10 @@
 #include "lib/run/endpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "lib/run/proc.h"
 
 /* The largest pipe of a process without privileges: what a peer that goes on writing can have sent when it is drained. */
 enum {
@@ -267,7 +268,7 @@ endpoint_open(struct endpoint *e, struct loop *loop, int in, int out, size_t lim
 	e->writes = (struct loop_task){.run = flush, .arg = e};
 	/* The sides of a socket share its descriptor; what else there is may be opened anew for each. */
 	if (in >= 0 && in == out && !e->shared)
-		out = fcntl(in, F_DUPFD_CLOEXEC, 8);
+		out = proc_copy(in);
 	/* Both are taken over even where one fails. */
 	if (((in >= 0 ? input_open(&e->in, in, limit) : 0) | (out >= 0 ? output_open(&e->out, out) : 0)) < 0)
 		return -1;

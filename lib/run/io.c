@@ -129,7 +129,7 @@ io_copy_end(const int ends[2])
 	int again = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	proc_close(again);
-	return fcntl(ends[again < 0 ? 0 : 1], F_DUPFD_CLOEXEC, 8);
+	return proc_copy(ends[again < 0 ? 0 : 1]);
 }
 
 int

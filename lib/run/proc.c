@@ -565,9 +565,15 @@ proc_stdio(void)
 }
 
 int
+proc_copy(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
+}
+
+int
 proc_claim(int fd)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
+	int own = proc_copy(fd);
 
 	if (own < 0)
 		return -1;

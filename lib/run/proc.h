@@ -77,6 +77,8 @@ int proc_pipes(size_t n, int theirs[], int ours[]);
  * reading, so that what is written there fails as it would have, and is not lost in silence. 0 or -1.
  */
 int proc_stdio(void);
+/* Copies a descriptor above 7, close-on-exec. -1 with errno. */
+int proc_copy(int fd);
 /* Moves a descriptor that is ours alone above 7, close-on-exec; /dev/null takes the place of 0, 1 or 2. -1 with errno. */
 int proc_claim(int fd);
 

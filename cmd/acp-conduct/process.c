@@ -1,0 +1,452 @@
+/*
+ * The processes of a read chain: their pipes; what a dead one leaves, of which what it had not read goes on, what it had read fails, and
+ * what it had asked is withdrawn; and how the next one is initialized.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "life.h"
+#include "send.h"
+
+/* --- pipes --- */
+
+/* New pipes for a port. 0, or -1 with errno. */
+static int
+open_port(struct port *p, bool in, bool out)
+{
+	int rd[2] = {-1, -1}, wr[2] = {-1, -1};
+
+	port_close(p);
+	if ((out && proc_pipe(wr) < 0) || (in && proc_pipe(rd) < 0)) {
+		proc_close(wr[0]);
+		return proc_close(wr[1]);
+	}
+	p->queue.theirs[0] = wr[0];
+	p->queue.theirs[1] = rd[1];
+	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
+	if (out && !port_peer(p))
+		p->queue.pipe = io_copy_end(wr);
+	p->end = (struct endpoint){.line = route_line, .event = read_event, .arg = p};
+	if (endpoint_open(&p->end, p->route->chain->loop, rd[0], wr[1], p->route->line_limit) < 0)
+		return -1;
+	p->end.out.keeps = true;
+	p->queue.closed = false;
+	return 0;
+}
+
+static ssize_t
+open_pipes(struct component *c, struct proc_fd *fds)
+{
+	ssize_t n = 0;
+
+	if (open_port(c->near, c->kind != KIND_DOWN, c->kind != KIND_UP) < 0 ||
+		(c->kind < KIND_PROXY && open_port(c->far, c->kind != KIND_UP, c->kind != KIND_DOWN) < 0))
+		return -1;
+	fds[n++] = (struct proc_fd){(c->kind == KIND_UP ? c->far : c->near)->queue.theirs[0], STDIN_FILENO};
+	fds[n++] = (struct proc_fd){(c->kind == KIND_DOWN ? c->far : c->near)->queue.theirs[1], STDOUT_FILENO};
+	if (c->kind == KIND_FILTER) {
+		fds[n++] = (struct proc_fd){c->far->queue.theirs[0], 6};
+		fds[n++] = (struct proc_fd){c->far->queue.theirs[1], 7};
+	}
+	return n;
+}
+
+static void
+started(struct component *c)
+{
+	FOR_PORTS(p, c) {
+		p->queue.theirs[0] = proc_close(p->queue.theirs[0]);
+		p->queue.theirs[1] = proc_close(p->queue.theirs[1]);
+		if (c->kind < KIND_PROXY || (c->kind == KIND_PROXY && p->route->fixed && c->process.first == c->process.pid))
+			port_go_live(p);
+	}
+	c->chain->route->flow_changed = true;
+}
+
+static bool
+holds_pipes(const struct component *c)
+{
+	return endpoint_can_read(&c->near->end) || (c->far && endpoint_can_read(&c->far->end));
+}
+
+static bool
+holds_up(const struct component *c)
+{
+	if (c->kind != KIND_FILTER)
+		return (c->near->queue.finishing || (c->far && c->far->queue.finishing)) && holds_pipes(c);
+	return (c->near->queue.finishing && endpoint_can_read(&c->far->end)) || (c->far->queue.finishing && endpoint_can_read(&c->near->end));
+}
+
+/* --- what a dead process leaves --- */
+
+static void
+read_rest(struct component *c)
+{
+	FOR_PORTS(p, c) {
+		port_stop_writing(p);
+		endpoint_drain(&p->end);
+		endpoint_pause(&p->end, false);
+	}
+}
+
+static bool
+is_settled(struct component *c)
+{
+	return !holds_pipes(c);
+}
+
+/* Everything that the process of a port had not read, in the order in which it came: what is in its pipe, and what was held. */
+static void
+gather_unread(struct port *p)
+{
+	SCOPED struct buf held = p->queue.held;
+	int copy = p->queue.pipe;
+
+	p->queue.held = (struct buf){0};
+	p->queue.pipe = -1;
+	if (io_unread(copy, &p->queue.held) < 0 || buf_add_slice(&p->queue.held, buf_slice(&held)) < 0)
+		read_no_memory(p->route);
+}
+
+/* A one-way filter never sees the responses to the requests that it has passed on. */
+static bool
+is_one_way(const struct component *c)
+{
+	return c->kind == KIND_DOWN || c->kind == KIND_UP;
+}
+
+static struct port *
+other_port(const struct port *p)
+{
+	return p == p->component->near ? p->component->far : p->component->near;
+}
+
+/* Marks the requests that the dead process had not read; where it is one-way, also those whose response it had not. */
+static void
+flag_unread(struct port *p)
+{
+	struct slice text = buf_slice(&p->queue.held), line;
+	struct call *c;
+	struct msg m;
+
+	while (line_next(&text, &line)) {
+		c = NULL;
+		switch (msg_scan(line, &m, NULL)) {
+		case MSG_REQUEST:
+			c = call_find(p, m.id);
+			break;
+		case MSG_RESPONSE:
+			c = is_one_way(p->component) ? call_find(other_port(p), m.id) : NULL;
+			break;
+		default:
+			break;
+		}
+		if (c)
+			c->unread = true;
+	}
+}
+
+/* Fails what a process that has ended had read and not responded to. The response to what a one-way filter has passed on goes past it. */
+static size_t
+fail_unanswered(struct port *p)
+{
+	bool asked_again = p->component->next == NEXT_DIALECT;
+	char number[SLICE_DIGITS];
+	struct call *c, *next;
+	size_t failed = 0;
+
+	for (c = p->calls.open; c; c = next) {
+		next = c->next;
+		if (c->unread || (asked_again && c->what == ACP_INITIALIZE) ||
+			(is_one_way(p->component) && call_find_origin(other_port(p), slice_digits(c->id, number))))
+			continue;
+		failed += c->from != NULL;
+		send_ended(c);
+	}
+	return failed;
+}
+
+static bool
+keeps_line(const struct port *p, const struct msg *m)
+{
+	const struct call *c;
+
+	switch (m->kind) {
+	case MSG_REQUEST:
+		c = call_find(p, m->id);
+		/* A proxy's first initialize is sent again, in the other dialect. */
+		return c && c->unread;
+	case MSG_NOTIFICATION:
+		return m->what != ACP_CANCEL_REQUEST || call_find(p, json_get(m->params, acp_request_id));
+	case MSG_RESPONSE:
+		return is_one_way(p->component);
+	default:
+		/* The end of a line that it had partly read. */
+		return false;
+	}
+}
+
+/* What the next process gets of what waited for the dead one. */
+static void
+keep_lines(struct port *p, struct losses *n)
+{
+	uint64_t unread[ACP_DIRECTIONS] = {0, 0}, noted;
+	SCOPED struct buf all = p->queue.held;
+	struct slice text = buf_slice(&all), line;
+	const struct port *out = is_one_way(p->component) || p->component->kind == KIND_FILTER ? other_port(p) : p;
+	enum acp_direction dir;
+	struct msg m;
+
+	p->queue.held = (struct buf){0};
+	while (line_next(&text, &line)) {
+		msg_scan(line, &m, NULL);
+		if (!keeps_line(p, &m))
+			continue;
+		dir = p->kind == PORT_BELOW || (p->kind == PORT_PROXY && m.what != ACP_PROXY_SUCCESSOR) ? ACP_DOWN : ACP_UP;
+		unread[dir] += m.kind == MSG_NOTIFICATION && m.what != ACP_CANCEL_REQUEST;
+		n->unread++;
+		if (buf_add_slice(&p->queue.held, line) < 0 || buf_add(&p->queue.held, "\n", 1) < 0)
+			read_no_memory(p->route);
+	}
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		noted = p->notes.in[dir] - unread[dir];
+		if (noted > out->notes.out[dir])
+			n->lost += noted - out->notes.out[dir];
+		p->notes.in[dir] = unread[dir];
+	}
+}
+
+static void
+recover(struct component *c, struct losses *n)
+{
+	struct call *call;
+
+	send_set_reason(c, c->process.how);
+	FOR_PORTS(p, c) {
+		gather_unread(p);
+		/* Nothing follows a peer that could read it. */
+		if (c->kind != KIND_PEER)
+			flag_unread(p);
+	}
+	FOR_PORTS(p, c) {
+		n->failed += fail_unanswered(p);
+		if (!is_one_way(c))
+			send_withdrawal(p);
+	}
+	FOR_PORTS(p, c)
+		keep_lines(p, n);
+	FOR_PORTS(p, c) {
+		memset(p->notes.out, 0, sizeof(p->notes.out));
+		memset(p->figures.times.since, 0, sizeof(p->figures.times.since));
+		for (call = p->calls.open; call; call = call->next)
+			call->unread = false;
+	}
+	/* Its next process asks its successors anew. */
+	c->near->init.greeted = c->near->init.asks = false;
+	for (struct port *p = c->near->peers; p; p = p->next_peer)
+		p->init.greeted = false;
+	send_clear_reason(c->chain->route);
+}
+
+/* Forwards a message that a proxy had not read to the next component. */
+static void
+forward_past(struct port *gone, struct slice text)
+{
+	struct plain pl = {.dir = ACP_DOWN, .to = gone->next[ACP_DOWN]};
+	struct slice peer = {NULL, 0};
+	struct call *c, *next = NULL;
+	struct port *from;
+	const char *why;
+	struct msg m;
+
+	if (msg_scan(text, &m, NULL) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
+		return;
+	pl.inner = m;
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0) {
+		pl.envelope = &m;
+		pl.dir = ACP_UP;
+		pl.to = gone->next[ACP_UP];
+	}
+	c = m.kind == MSG_REQUEST ? call_find(gone, m.id) : NULL;
+	from = c ? c->from : NULL;
+	/* What a peer sends is for its proxy alone. */
+	if (peer.p && c)
+		send_failure(c, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
+	if (peer.p || m.what == ACP_CANCEL_REQUEST)
+		return;
+	if (c)
+		pl.inner.id = c->origin;
+	next = send_message(from, NULL, text, &m, &pl);
+	if (next && c->cancelled)
+		send_cancel(next);
+	if (c)
+		call_free(c);
+}
+
+static void
+bypass(struct component *c)
+{
+	struct port *p = c->near, *above = p->next[ACP_UP], *below = p->next[ACP_DOWN];
+	SCOPED struct buf held = p->queue.held;
+	struct slice left, line;
+
+	p->queue.held = (struct buf){0};
+	port_join(above, below);
+	for (left = buf_slice(&held); line_next(&left, &line);)
+		forward_past(p, line);
+	for (struct port *peer = p->peers; peer; peer = peer->next_peer)
+		port_finish(peer);
+	p->route->flow_changed = true;
+}
+
+static size_t
+count_unread(struct component *c)
+{
+	struct port *p = c->near;
+	struct slice left, line;
+	size_t n = 0;
+
+	if (p->queue.finishing)
+		return 0;
+	port_stop_writing(p);
+	gather_unread(p);
+	for (left = buf_slice(&p->queue.held); line_next(&left, &line); n++)
+		;
+	return n;
+}
+
+void
+process_fail_unread(struct port *p)
+{
+	static const char why[] = "the agent has closed its standard input";
+	struct call *c, *next;
+
+	/* What it has not read is counted when it has ended. */
+	gather_unread(p);
+	flag_unread(p);
+	for (c = p->calls.open; c; c = next) {
+		next = c->next;
+		if (c->unread)
+			send_failure(c, ACP_ERR_INTERNAL, why, slice(NULL, 0));
+	}
+}
+
+/* All that it wrote is read: what it was asked fails, what it has asked is withdrawn. */
+void
+process_end_output(struct port *p)
+{
+	port_close(p);
+	buf_free(&p->queue.held);
+	fail_unanswered(p);
+	if (!is_one_way(p->component))
+		send_withdrawal(p);
+}
+
+static void
+close_pipes(struct component *c, bool over)
+{
+	struct route *r = c->chain->route;
+	bool has_reason = r->reason.why;
+
+	if (!has_reason)
+		send_set_reason(c, c->process.how);
+	FOR_PORTS(p, c) {
+		p->queue.live = false;
+		endpoint_close_out(&p->end);
+		/* A process that has left the group may hold a pipe: only what it has written so far is forwarded; the agent's for the grace period. */
+		if (c->kind != KIND_AGENT && (over || c->kind == KIND_PROXY)) {
+			endpoint_drain(&p->end);
+			endpoint_pause(&p->end, false);
+		}
+		if (!endpoint_can_read(&p->end))
+			process_end_output(p);
+	}
+	if (c->kind == KIND_PEER && c->life == LIFE_NONE)
+		c->near->init.response.n = 0;
+	if (!has_reason)
+		send_clear_reason(r);
+}
+
+/* --- the next process is initialized as the last one was --- */
+
+/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
+static void
+ask(struct port *p, const struct call *c)
+{
+	struct splices s = {.n = 0};
+	SCOPED struct buf name = {0};
+	char number[SLICE_DIGITS];
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
+		read_no_memory(p->route);
+		return;
+	}
+	splice_value(&s, m.method, init_method(p, &name));
+	splice_value(&s, m.id, slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
+}
+
+/* The open request to initialize, or NULL. */
+static struct call *
+open_initialize(const struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
+		;
+	return c;
+}
+
+static bool
+set_other_dialect(struct component *c)
+{
+	struct port *p = c->near;
+	struct port_init *i = &p->init;
+
+	if (c->kind != KIND_PROXY || c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
+		return false;
+	i->tried_both = true;
+	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	return true;
+}
+
+bool
+process_ask_other_dialect(struct port *p)
+{
+	struct call *c = open_initialize(p);
+
+	if (!set_other_dialect(p->component))
+		return false;
+	p->init.stale = c->id;
+	call_new_id(c);
+	ask(p, c);
+	return true;
+}
+
+static int
+ask_again(struct component *component)
+{
+	struct port *p = component->near;
+	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
+	struct msg m;
+
+	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
+		c = call_new(NULL, p, ACP_DOWN, &m);
+		if (c) {
+			c->own = true;
+			c->what = ACP_INITIALIZE;
+		}
+	}
+	if (c)
+		ask(p, c);
+	return c ? 0 : -1;
+}
+
+const struct flow read_flow = {
+	.open_pipes = open_pipes, .started = started, .may_end = walk_may_end, .read_rest = read_rest, .is_settled = is_settled,
+	.recover = recover, .close_pipes = close_pipes, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = walk_client_left,
+	.fail = walk_fail, .proceed = walk_proceed, .progress = walk_progress, .is_client_slow = walk_is_client_slow,
+	.is_over = walk_is_over, .count_unread = count_unread, .describe = port_describe,
+	.bypass = bypass, .set_other_dialect = set_other_dialect, .ask_again = ask_again,
+};
