@@ -98,7 +98,6 @@ static int
 add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 {
 	char *socket = NULL, *wrong, limit[24];
-	struct rendezvous r;
 	const char *words[] = {"acp-share", "--control", s->control, "--name", hop_name(ch, hop), s->max_line ? "--max-line" : NULL, limit, NULL};
 	int result = -1;
 
@@ -109,12 +108,10 @@ add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char *
 		words[2] = socket;
 	}
 	/* What cannot be listened at is refused before anything starts. */
-	if (rendezvous_open(&r, words[2], getpid(), &wrong) == 0) {
-		rendezvous_close(&r);
+	if (rendezvous_try(words[2], &wrong) == 0)
 		result = chain_insert(ch, hop, words);
-	} else if (!wrong || asprintf(why, "--control %s: %s", words[2], wrong) < 0) {
+	else if (!wrong || asprintf(why, "--control %s: %s", words[2], wrong) < 0)
 		*why = NULL;
-	}
 	free(wrong);
 	free(socket);
 	return result;

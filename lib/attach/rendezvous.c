@@ -235,6 +235,25 @@ rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 	return 0;
 }
 
+int
+rendezvous_try(const char *where, char **why)
+{
+	bool found = strcmp(where, "auto") == 0;
+	char *name = NULL;
+	int fd = found ? -1 : rendezvous_listen(where);
+
+	*why = NULL;
+	if (found)
+		name = make_name(getpid(), why);
+	else if (fd >= 0)
+		unlink(where);
+	else
+		*why = strdup(words(errno));
+	proc_close(fd);
+	free(name);
+	return name || fd >= 0 ? 0 : -1;
+}
+
 void
 rendezvous_close(struct rendezvous *r)
 {

@@ -45,6 +45,8 @@ struct rendezvous {
  * be a *why: why there is no link.
  */
 int rendezvous_open(struct rendezvous *, const char *where, pid_t pid, char **why);
+/* Could a process listen there? Tries, and leaves nothing; there is never a link. 0, or -1 and *why as above. */
+int rendezvous_try(const char *where, char **why);
 /* Removes socket and link, if they are still ours. */
 void rendezvous_close(struct rendezvous *);
 
