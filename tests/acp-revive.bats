@@ -348,6 +348,25 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(wc -l <lives)" 3
 }
 
+@test "an agent that cannot be started again ends the chain, and is not said to have died too often" {
+	cat >once <<-'EOS'
+		#!/bin/sh
+		rm once
+		read -r line
+		echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+		read -r line
+	EOS
+	chmod +x once
+	restart -- ./once
+	say "$init"
+	gets '"id":0'
+	say '{"jsonrpc":"2.0","id":1,"method":"_x/end"}'
+	responds 1 -32603
+	ends_itself 127
+	says './once: command not found'
+	run ! grep 'more often' said
+}
+
 # bats test_tags=slow
 @test "an agent that dies before it is initialized ends the chain" {
 	DIE=1 client 1 -- $agent load

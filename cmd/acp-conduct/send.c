@@ -118,9 +118,7 @@ send_set_reason(const struct component *c, const char *what)
 	free(r->reason.why);
 	r->reason.why = bytes_printf("acp-conduct: %s: no response: %s", c->name, what);
 	to->n = 0;
-	if (buf_add_string(to, "{\"component\":") < 0 || json_quote(slice_of(c->name), to) < 0 ||
-		buf_add_string(to, ",\"status\":") < 0 || json_quote(slice_of(what), to) < 0 ||
-		buf_add_string(to, ",\"stderr\":") < 0 || json_quote(buf_slice(&c->process.errors.tail), to) < 0 || buf_add(to, "}", 1) < 0)
+	if (msg_put_reason(to, c->name, what, buf_slice(&c->process.errors.tail)) < 0)
 		to->n = 0;
 }
 

@@ -1,25 +1,29 @@
-#include "memory.h"
-
+/* What is noted for the next process, from the responses and updates of this one. */
 #include <stdlib.h>
 #include <utlist.h>
+
+#include "revive.h"
 
 /* Beyond either bound the least recently used session is forgotten. */
 enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
 
 static void
-session_close(struct memory *m, struct revive_session *s)
+set(struct buf *to, struct slice value)
 {
-	DL_DELETE(m->sessions, s);
-	m->n--;
-	m->bytes -= s->bytes;
-	buf_free(&s->id);
-	buf_free(&s->params);
-	for (size_t i = 0; i < SETTINGS; i++)
-		buf_free(&s->settings[i]);
-	buf_free(&s->lost);
-	buf_free(&s->refusal);
-	free(s);
+	to->n = 0;
+	if (value.p)
+		need(buf_add_slice(to, value));
 }
+
+struct slice
+memory_get(struct slice object, const char *path, enum json_type type)
+{
+	struct slice value = json_path(object, path);
+
+	return value.p && json_type(value) == type ? value : slice(NULL, 0);
+}
+
+/* --- sessions --- */
 
 static struct revive_session *
 find(const struct memory *m, struct slice id)
@@ -34,6 +38,21 @@ find(const struct memory *m, struct slice id)
 }
 
 static void
+forget(struct memory *m, struct revive_session *s)
+{
+	DL_DELETE(m->sessions, s);
+	m->n--;
+	m->bytes -= s->bytes;
+	buf_free(&s->id);
+	buf_free(&s->params);
+	for (size_t i = 0; i < SETTINGS; i++)
+		buf_free(&s->settings[i]);
+	buf_free(&s->lost);
+	buf_free(&s->refusal);
+	free(s);
+}
+
+static void
 keep_bounds(struct memory *m, struct revive_session *s)
 {
 	size_t bytes = sizeof(*s) + s->id.cap + s->params.cap;
@@ -43,7 +62,7 @@ keep_bounds(struct memory *m, struct revive_session *s)
 	m->bytes += bytes - s->bytes;
 	s->bytes = bytes;
 	while (m->n > SESSIONS || m->bytes > BYTES)
-		session_close(m, m->sessions);
+		forget(m, m->sessions);
 }
 
 struct revive_session *
@@ -61,22 +80,7 @@ memory_use_session(struct memory *m, const struct msg *msg)
 	return s->lost.n ? s : NULL;
 }
 
-static int
-set(struct buf *to, struct slice value)
-{
-	to->n = 0;
-	return value.p ? buf_add_slice(to, value) : 0;
-}
-
-struct slice
-memory_get(struct slice object, const char *path, enum json_type type)
-{
-	struct slice value = json_path(object, path);
-
-	return value.p && json_type(value) == type ? value : slice(NULL, 0);
-}
-
-int
+void
 memory_read_settings(struct slice result, enum setting first, struct buf settings[SETTINGS])
 {
 	static const struct {
@@ -85,49 +89,40 @@ memory_read_settings(struct slice result, enum setting first, struct buf setting
 	} members[SETTINGS] = {{"modes.currentModeId", JSON_STRING}, {"models.currentModelId", JSON_STRING}, {"configOptions", JSON_ARRAY}};
 
 	for (size_t i = first; i < SETTINGS; i++)
-		if (set(&settings[i], memory_get(result, members[i].path, members[i].type)) < 0)
-			return -1;
-	return 0;
+		set(&settings[i], memory_get(result, members[i].path, members[i].type));
 }
 
 /* The params that restore a session: those that opened it, with its own id and without a wish for its history. */
-static int
-make_params(struct buf *to, struct slice id, struct slice params)
+static void
+set_params(struct revive_session *s, struct slice params)
 {
 	struct json_iter it = {.in = params};
 	struct slice key, value;
-	int r;
 
-	to->n = 0;
-	r = buf_printf(to, "{\"%s\":", acp_session_id) < 0 ? -1 : buf_add_slice(to, id);
-	while (r == 0 && json_type(params) == JSON_OBJECT && json_next(&it, &key, &value)) {
-		if (json_string_is(key, acp_session_id) || json_string_is(key, "replayFrom"))
-			continue;
-		if (buf_add(to, ",", 1) < 0 || buf_add_slice(to, key) < 0 || buf_add(to, ":", 1) < 0 || buf_add_slice(to, value) < 0)
-			r = -1;
-	}
-	return r < 0 ? -1 : buf_add(to, "}", 1);
+	s->params.n = 0;
+	need(json_add_object(&s->params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {0}}));
+	s->params.n--;
+	while (json_type(params) == JSON_OBJECT && json_next(&it, &key, &value))
+		if (!json_string_is(key, acp_session_id) && !json_string_is(key, "replayFrom"))
+			need(buf_printf(&s->params, ",%.*s:", (int)key.n, key.p) < 0 ? -1 : buf_add_slice(&s->params, value));
+	need(buf_add(&s->params, "}", 1));
 }
 
-static int
+static void
 note_opened(struct memory *m, const struct request *request, struct slice params, struct slice result)
 {
-	struct slice id = memory_get(result, acp_session_id, JSON_STRING);
+	struct slice id = json_get_string(result, acp_session_id);
 	struct revive_session *s;
-	int r;
 
 	/* The result may lack the id of a session that the request names. */
 	if (!id.p && request->what != ACP_SESSION_NEW && request->what != ACP_SESSION_FORK)
 		id = request->session;
 	if (!id.p)
-		return 0;
+		return;
 	s = find(m, id);
 	if (!s) {
 		s = calloc(1, sizeof(*s));
-		if (!s || buf_add_slice(&s->id, id) < 0) {
-			free(s);
-			return -1;
-		}
+		need(s ? buf_add_slice(&s->id, id) : -1);
 		DL_APPEND(m->sessions, s);
 		m->n++;
 	}
@@ -135,40 +130,23 @@ note_opened(struct memory *m, const struct request *request, struct slice params
 	s->notified = s->running = false;
 	s->restored = true;
 	s->tries = 0;
-	r = make_params(&s->params, id, params);
-	if (memory_read_settings(result, SETTING_MODE, s->settings) < 0)
-		r = -1;
+	set_params(s, params);
+	memory_read_settings(result, SETTING_MODE, s->settings);
 	keep_bounds(m, s);
-	return r;
 }
 
-static int
+static void
 note_setting(struct memory *m, struct slice id, enum setting which, struct slice value)
 {
 	struct revive_session *s = value.p ? find(m, id) : NULL;
-	int r;
 
 	if (!s)
-		return 0;
-	r = set(&s->settings[which], value);
+		return;
+	set(&s->settings[which], value);
 	keep_bounds(m, s);
-	return r;
 }
 
-static int
-note_initialized(struct memory *m, struct slice params, struct slice result)
-{
-	uint64_t version;
-
-	m->version2 = json_u64(json_get(result, acp_protocol_version), &version) && version == 2;
-	/* Version 2's baseline of sessions includes session/resume. */
-	m->resumes = m->version2 ? memory_get(result, "capabilities.session", JSON_OBJECT).p != NULL
-				 : memory_get(result, "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p != NULL;
-	m->loads = memory_get(result, "agentCapabilities.loadSession", JSON_TRUE).p;
-	m->notices = memory_get(params, "clientCapabilities.session.notices", JSON_OBJECT).p ||
-		memory_get(params, "capabilities.session.notices", JSON_OBJECT).p;
-	return set(&m->initialize, params);
-}
+/* --- messages --- */
 
 static bool
 is_login(struct slice method)
@@ -182,73 +160,79 @@ sets_model(struct slice method)
 	return json_string_is(method, "session/set_model");
 }
 
-bool
-memory_needs_params(const struct msg *m)
+struct slice
+memory_params(const struct msg *m)
 {
 	return acp_opens_session(m->what) || m->what == ACP_SESSION_SET_MODE || m->what == ACP_INITIALIZE ||
-		(m->what == ACP_OTHER && (sets_model(m->method) || is_login(m->method)));
+			(m->what == ACP_OTHER && (sets_model(m->method) || is_login(m->method)))
+		? m->params : slice(NULL, 0);
 }
 
-int
+static void
+note_initialized(struct memory *m, struct slice params, struct slice result)
+{
+	uint64_t version;
+
+	m->version2 = json_u64(json_get(result, acp_protocol_version), &version) && version == 2;
+	/* Version 2's baseline of sessions includes session/resume. */
+	m->resumes = memory_get(result, m->version2 ? "capabilities.session" : "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p;
+	m->loads = memory_get(result, "agentCapabilities.loadSession", JSON_TRUE).p;
+	m->notices = memory_get(params, "clientCapabilities.session.notices", JSON_OBJECT).p ||
+		memory_get(params, "capabilities.session.notices", JSON_OBJECT).p;
+	set(&m->initialize, params);
+}
+
+void
 memory_note_response(struct memory *m, const struct request *request, struct slice params, const struct msg *response)
 {
 	struct revive_session *s = find(m, request->session);
 
 	if (!response->result.p)
-		return 0;
-	if (acp_opens_session(request->what))
-		return note_opened(m, request, params, response->result);
-	switch (request->what) {
-	case ACP_INITIALIZE:
-		return note_initialized(m, params, response->result);
-	case ACP_SESSION_PROMPT:
-		if (s)
-			s->running = m->version2;
-		return 0;
-	case ACP_SESSION_SET_MODE:
-		return note_setting(m, request->session, SETTING_MODE, memory_get(params, "modeId", JSON_STRING));
-	case ACP_SESSION_SET_CONFIG:
-		return note_setting(m, request->session, SETTING_OPTIONS, memory_get(response->result, "configOptions", JSON_ARRAY));
-	case ACP_SESSION_CLOSE:
-	case ACP_SESSION_DELETE:
-		if (s)
-			session_close(m, s);
-		return 0;
-	default:
-		break;
-	}
-	if (sets_model(request->method))
-		return note_setting(m, request->session, SETTING_MODEL, memory_get(params, "modelId", JSON_STRING));
-	if (is_login(request->method))
-		return set(&m->login, params) < 0 ? -1 : set(&m->login_method, request->method);
-	if (json_string_is(request->method, "logout") || json_string_is(request->method, "auth/logout"))
+		return;
+	if (acp_opens_session(request->what)) {
+		note_opened(m, request, params, response->result);
+	} else if (request->what == ACP_INITIALIZE) {
+		note_initialized(m, params, response->result);
+	} else if (request->what == ACP_SESSION_PROMPT && s) {
+		s->running = m->version2;
+	} else if (request->what == ACP_SESSION_SET_MODE) {
+		note_setting(m, request->session, SETTING_MODE, json_get_string(params, "modeId"));
+	} else if (request->what == ACP_SESSION_SET_CONFIG) {
+		note_setting(m, request->session, SETTING_OPTIONS, memory_get(response->result, "configOptions", JSON_ARRAY));
+	} else if ((request->what == ACP_SESSION_CLOSE || request->what == ACP_SESSION_DELETE) && s) {
+		forget(m, s);
+	} else if (sets_model(request->method)) {
+		note_setting(m, request->session, SETTING_MODEL, json_get_string(params, "modelId"));
+	} else if (is_login(request->method)) {
+		set(&m->login, params);
+		set(&m->login_method, request->method);
+	} else if (json_string_is(request->method, "logout") || json_string_is(request->method, "auth/logout")) {
 		m->login_method.n = 0;
-	return 0;
+	}
 }
 
-int
+void
 memory_note_update(struct memory *m, const struct msg *update)
 {
 	enum acp_part part = acp_part_of_update(update->params);
 	struct slice id = msg_session(update), state;
 	struct revive_session *s;
 
-	if (part == ACP_PART_MODE)
-		return note_setting(m, id, SETTING_MODE, memory_get(update->params, "update.currentModeId", JSON_STRING));
-	if (part == ACP_PART_CONFIG)
-		return note_setting(m, id, SETTING_OPTIONS, memory_get(update->params, "update.configOptions", JSON_ARRAY));
-	if (m->version2 && json_string_is(msg_update_kind(update), acp_state_update) && (s = find(m, id))) {
+	if (part == ACP_PART_MODE) {
+		note_setting(m, id, SETTING_MODE, memory_get(update->params, "update.currentModeId", JSON_STRING));
+	} else if (part == ACP_PART_CONFIG) {
+		note_setting(m, id, SETTING_OPTIONS, memory_get(update->params, "update.configOptions", JSON_ARRAY));
+	} else if (part == ACP_PART_STATE && m->version2 && (s = find(m, id))) {
 		state = memory_get(update->params, acp_update_state, JSON_STRING);
 		s->running = state.p && !json_string_is(state, acp_idle);
 	}
-	return 0;
 }
 
 void
 memory_free(struct memory *m)
 {
 	while (m->sessions)
-		session_close(m, m->sessions);
+		forget(m, m->sessions);
 	buf_free(&m->initialize);
 	buf_free(&m->login);
 	buf_free(&m->login_method);

@@ -1,55 +1,113 @@
-#include "memory.h"
-
+/*
+ * Brings a new process of the agent to where the last one was: initialize, authenticate, and then one session after the other:
+ * session/resume if the agent has it, else session/load; then the mode, the model and the options that differ.
+ */
+#include <signal.h>
 #include <utlist.h>
 
-#include "lib/base/cli.h"
 #include "revive.h"
 
 /* How many processes may die of the restoration of one session. */
 enum { TRIES = 2 };
 
-static int
-ask(struct restore *r, enum acp_method method, struct slice params)
+static void
+ask(struct revive *r, const char *method, struct slice params)
 {
-	return r->ask(r->arg, acp_name(method, ACP_PLAIN), params);
+	struct buf *id = &r->restore.id;
+	SCOPED struct buf line = {0};
+
+	id->n = 0;
+	if (!r->end.begun)
+		loop_add_timer(r->loop, &r->timer, r->options->init_timeout);
+	revive_put_id(r, id);
+	need(msg_make_request(&line, buf_slice(id), method, params));
+	need(endpoint_put_line(&r->agent.pipes, NULL, buf_slice(&line), false));
 }
 
+/* --- the end of a restoration --- */
+
+/* Says in a session that it goes on, or is lost. */
+static void
+send_notice(struct revive *r, struct revive_session *s)
+{
+	SCOPED struct buf text = {0}, params = {0};
+
+	need(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
+		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
+	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
+		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
+	need(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
+	s->notified = s->lost.n > 0;
+	revive_notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+/* Version 2: ends the turn, whose prompt has its response already. */
+static void
+send_idle(struct revive *r, struct revive_session *s)
+{
+	SCOPED struct buf params = {0};
+
+	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
+		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
+		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
+	s->running = false;
+	revive_notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+static void
+finish(struct revive *r)
+{
+	struct revive_session *s;
+
+	if (!r->end.begun)
+		loop_remove_timer(r->loop, &r->timer);
+	DL_FOREACH(r->memory.sessions, s) {
+		if (r->memory.notices && !s->notified)
+			send_notice(r, s);
+		if (s->running)
+			send_idle(r, s);
+	}
+	revive_go_on(r);
+}
+
+/* --- one session after the other --- */
+
 /* The session cannot be restored. error: the agent's, or p NULL. */
-static int
+static void
 lose(struct revive_session *s, const char *why, struct slice error)
 {
 	s->lost.n = s->refusal.n = 0;
-	cli_warn(revive_name, "session %.*s could not be restored: %s%s%.*s", (int)slice_cut(buf_slice(&s->id), SHOWN).n, s->id.p, why,
-		error.p ? ": " : "", (int)slice_cut(error, SHOWN).n, error.p ? error.p : "");
-	return buf_printf(&s->lost, "This session was lost when the agent ended: %s. Please start a new session.", why) < 0 ||
-			!buf_string(&s->lost) || (error.p && buf_add_slice(&s->refusal, error) < 0)
-		? -1 : 0;
+	cli_warn(revive_name, "session %.*s could not be restored: %s%s%.*s", (int)slice_cut(buf_slice(&s->id), REVIVE_SHOWN).n, s->id.p, why,
+		error.p ? ": " : "", (int)slice_cut(error, REVIVE_SHOWN).n, error.p ? error.p : "");
+	need(buf_printf(&s->lost, "This session was lost when the agent ended: %s. Please start a new session.", why));
+	need(!buf_string(&s->lost) || (error.p && buf_add_slice(&s->refusal, error) < 0) ? -1 : 0);
 }
 
-static int
-restore_next(struct restore *r)
+static void
+restore_next(struct revive *r)
 {
-	struct memory *m = r->memory;
+	static const struct slice none = {NULL, 0};
+	struct memory *m = &r->memory;
 	struct revive_session *s;
 
 	DL_FOREACH(m->sessions, s) {
 		if (s->restored || s->lost.n)
 			continue;
-		if (m->resumes || m->loads) {
-			if (s->tries < TRIES)
-				break;
-			if (lose(s, "the agent died again while it was restoring the session", slice(NULL, 0)) < 0)
-				return -1;
-		} else if (lose(s, "the agent can neither resume nor load sessions", slice(NULL, 0)) < 0) {
-			return -1;
-		}
+		if (!m->resumes && !m->loads)
+			lose(s, "the agent can neither resume nor load sessions", none);
+		else if (s->tries == TRIES)
+			lose(s, "the agent died again while it was restoring the session", none);
+		else
+			break;
 	}
-	r->session = s;
-	r->step = s ? RESTORE_OPEN : RESTORE_DONE;
-	if (!s)
-		return 0;
+	r->restore.step = RESTORE_OPEN;
+	r->restore.session = s;
+	if (!s) {
+		finish(r);
+		return;
+	}
 	s->tries++;
-	return ask(r, m->resumes ? ACP_SESSION_RESUME : ACP_SESSION_LOAD, buf_slice(&s->params));
+	ask(r, acp_name(m->resumes ? ACP_SESSION_RESUME : ACP_SESSION_LOAD, ACP_PLAIN), buf_slice(&s->params));
 }
 
 /* --- settings --- */
@@ -59,7 +117,7 @@ static struct slice
 current_value(struct slice option)
 {
 	struct slice value = json_get(option, "currentValue");
-	enum json_type type = value.p ? json_type(value) : JSON_NONE;
+	enum json_type type = json_type(value);
 
 	return type == JSON_STRING || type == JSON_TRUE || type == JSON_FALSE ? value : slice(NULL, 0);
 }
@@ -68,9 +126,9 @@ current_value(struct slice option)
 static struct slice
 option_id(struct slice option)
 {
-	struct slice id = memory_get(option, "configId", JSON_STRING);
+	struct slice id = json_get_string(option, "configId");
 
-	return id.p ? id : memory_get(option, "id", JSON_STRING);
+	return id.p ? id : json_get_string(option, "id");
 }
 
 static bool
@@ -95,101 +153,111 @@ differs(struct slice options, struct slice id, struct slice value)
 	return false;
 }
 
+static void
+ask_for(struct revive *r, const char *method, const struct json_member *members)
+{
+	SCOPED struct buf params = {0};
+
+	need(json_add_object(&params, members));
+	ask(r, method, buf_slice(&params));
+}
+
 /* Asks for the next setting that differs; one option may depend on another. Then for the next session. */
-static int
-set_next(struct restore *r)
+static void
+set_next(struct revive *r)
 {
 	static const struct {
 		const char *method, *member;
 	} simple[] = {[SETTING_MODE] = {"session/set_mode", "modeId"}, [SETTING_MODEL] = {"session/set_model", "modelId"}};
-	struct revive_session *s = r->session;
-	struct slice id = buf_slice(&s->id), key, option, name, value, was, now;
+	struct restore *to = &r->restore;
+	struct revive_session *s = to->session;
+	struct slice id = buf_slice(&s->id), key, option, name, value, type = {NULL, 0};
 	struct json_iter it = {.in = buf_slice(&s->settings[SETTING_OPTIONS])};
-	SCOPED struct buf params = {0};
-	const char *type;
+	size_t i;
 
-	r->step = RESTORE_SET;
-	while (r->set < SETTING_OPTIONS) {
-		was = buf_slice(&s->settings[r->set]);
-		now = buf_slice(&r->settings[r->set++]);
-		if (was.n && !same_value(was, now))
-			return buf_printf(&params, "{\"%s\":%.*s,\"%s\":%.*s}", acp_session_id, (int)id.n, id.p, simple[r->set - 1].member,
-				       (int)was.n, was.p) < 0
-				? -1 : r->ask(r->arg, simple[r->set - 1].method, buf_slice(&params));
-	}
-	for (size_t i = SETTING_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
-		value = current_value(option);
-		name = value.p ? option_id(option) : value;
-		if (i < r->set || !name.p || !differs(buf_slice(&r->settings[SETTING_OPTIONS]), name, value))
+	to->step = RESTORE_SET;
+	while (to->set < SETTING_OPTIONS) {
+		i = to->set++;
+		value = buf_slice(&s->settings[i]);
+		if (!value.n || same_value(value, buf_slice(&to->settings[i])))
 			continue;
-		r->set = i + 1;
-		type = json_type(value) != JSON_STRING ? "\"type\":\"boolean\"," : r->memory->version2 ? "\"type\":\"id\"," : "";
-		return buf_printf(&params, "{\"%s\":%.*s,\"configId\":%.*s,%s\"value\":%.*s}", acp_session_id, (int)id.n, id.p, (int)name.n,
-			       name.p, type, (int)value.n, value.p) < 0
-			? -1 : ask(r, ACP_SESSION_SET_CONFIG, buf_slice(&params));
+		ask_for(r, simple[i].method, (struct json_member[]){{acp_session_id, id}, {simple[i].member, value}, {0}});
+		return;
+	}
+	for (i = SETTING_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
+		value = current_value(option);
+		name = option_id(option);
+		if (i < to->set || !value.p || !name.p || !differs(buf_slice(&to->settings[SETTING_OPTIONS]), name, value))
+			continue;
+		to->set = i + 1;
+		if (json_type(value) != JSON_STRING)
+			type = slice_of("\"boolean\"");
+		else if (r->memory.version2)
+			type = slice_of("\"id\"");
+		ask_for(r, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN),
+			(struct json_member[]){{acp_session_id, id}, {"configId", name}, {"type", type}, {"value", value}, {0}});
+		return;
 	}
 	s->restored = true;
 	s->tries = 0;
-	return restore_next(r);
+	restore_next(r);
 }
 
 /* --- the steps --- */
 
-ssize_t
-restore_begin(struct restore *r)
+size_t
+restore_begin(struct revive *r)
 {
 	struct revive_session *s;
-	ssize_t n = 0;
+	size_t n = 0;
 
-	r->session = NULL;
-	r->step = RESTORE_INITIALIZE;
-	DL_FOREACH(r->memory->sessions, s) {
+	r->restore.session = NULL;
+	r->restore.step = RESTORE_INITIALIZE;
+	DL_FOREACH(r->memory.sessions, s) {
 		s->restored = false;
 		n += !s->lost.n;
 	}
-	return ask(r, ACP_INITIALIZE, buf_slice(&r->memory->initialize)) < 0 ? -1 : n;
-}
-
-int
-restore_response(struct restore *r, const struct msg *m)
-{
-	struct revive_session *s = r->session;
-	SCOPED struct buf method = {0};
-
-	switch (r->step) {
-	case RESTORE_INITIALIZE:
-		if (m->error.p)
-			return 1;
-		r->step = RESTORE_LOGIN;
-		if (!r->memory->login_method.n)
-			return restore_next(r);
-		return json_unescape(buf_slice(&r->memory->login_method), &method) < 0 || !buf_string(&method)
-			? -1 : r->ask(r->arg, method.p, buf_slice(&r->memory->login));
-	case RESTORE_LOGIN:
-		if (m->error.p)
-			cli_warn(revive_name, "authentication failed after the restart: %.*s", (int)slice_cut(m->error, SHOWN).n, m->error.p);
-		return restore_next(r);
-	case RESTORE_OPEN:
-		r->set = 0;
-		if (m->error.p)
-			return lose(s, "the agent refused to restore the session", m->error) < 0 ? -1 : restore_next(r);
-		return memory_read_settings(m->result, SETTING_MODE, r->settings) < 0 ? -1 : set_next(r);
-	case RESTORE_SET:
-		if (m->error.p)
-			return lose(s, "the agent refused the mode, the model or an option of the session", m->error) < 0 ? -1 : restore_next(r);
-		if (memory_get(m->result, "configOptions", JSON_ARRAY).p &&
-			memory_read_settings(m->result, SETTING_OPTIONS, r->settings) < 0)
-			return -1;
-		return set_next(r);
-	case RESTORE_DONE:
-		break;
-	}
-	return 0;
+	ask(r, acp_name(ACP_INITIALIZE, ACP_PLAIN), buf_slice(&r->memory.initialize));
+	return n;
 }
 
 void
-restore_free(struct restore *r)
+restore_response(struct revive *r, const struct msg *m)
+{
+	struct restore *to = &r->restore;
+	SCOPED struct buf method = {0};
+
+	to->id.n = 0;
+	if (to->step == RESTORE_INITIALIZE && m->error.p) {
+		cli_warn(revive_name, "the agent refused to initialize again: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
+		agent_kill(&r->agent, SIGKILL, "refused to initialize");
+	} else if (to->step == RESTORE_INITIALIZE && r->memory.login_method.n) {
+		to->step = RESTORE_LOGIN;
+		need(json_unescape(buf_slice(&r->memory.login_method), &method) < 0 || !buf_string(&method) ? -1 : 0);
+		ask(r, method.p, buf_slice(&r->memory.login));
+	} else if (to->step <= RESTORE_LOGIN) {
+		if (m->error.p)
+			cli_warn(revive_name, "authentication failed after the restart: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
+		restore_next(r);
+	} else if (m->error.p) {
+		lose(to->session, to->step == RESTORE_OPEN ? "the agent refused to restore the session"
+			: "the agent refused the mode, the model or an option of the session", m->error);
+		restore_next(r);
+	} else if (to->step == RESTORE_OPEN) {
+		to->set = 0;
+		memory_read_settings(m->result, SETTING_MODE, to->settings);
+		set_next(r);
+	} else {
+		if (memory_get(m->result, "configOptions", JSON_ARRAY).p)
+			memory_read_settings(m->result, SETTING_OPTIONS, to->settings);
+		set_next(r);
+	}
+}
+
+void
+restore_free(struct restore *to)
 {
 	for (size_t i = 0; i < SETTINGS; i++)
-		buf_free(&r->settings[i]);
+		buf_free(&to->settings[i]);
+	buf_free(&to->id);
 }

@@ -11,54 +11,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <utlist.h>
 
-#include "agent.h"
-#include "lib/base/cli.h"
 #include "lib/run/proc.h"
-#include "memory.h"
 
 enum { WAITING = 1024 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
 
-/* RUNNING: lines pass. RESTORING: a new process is not there yet where the last one was. OVER: the agent has ended for good. */
-enum state { RUNNING, RESTORING, OVER };
-
-struct revive {
-	const struct revive_options *options;
-	struct loop *loop;
-	enum state state;
-	struct endpoint client;
-	struct agent agent;
-	struct requests *requests; /* open ones; owner: the params of the client's, or the agent's own id, a text of ours; or NULL */
-	struct memory memory;
-	struct restore restore;
-	struct {
-		struct buf open;   /* the id of the one that is open, or empty */
-		uint64_t n;
-	} asked;                   /* requests of ours */
-	struct {
-		uint64_t processes;
-		uint64_t *times;   /* of the last ones: a ring of options->restarts */
-		const char *how;   /* the last one, in words */
-		char room[64];     /* for them */
-		struct buf reason; /* the data of errors */
-	} deaths;
-	struct buf waiting;        /* lines for the agent that wait for a restoration */
-	struct loop_task settle;
-	struct loop_timer timer;   /* of the restoration, or of the end */
-	struct {
-		bool begun;        /* the client has left, and the agent's input ends */
-		uint64_t moved;    /* bytes that had moved when the timer was started */
-		int signals, status;
-	} end;
-};
-
-static void
-no_memory(int r)
-{
-	if (r < 0)
-		cli_die(EXIT_FAILED, revive_name, "out of memory");
-}
+/* --- open requests --- */
 
 static void
 request_free(struct revive *r, struct request *request)
@@ -75,7 +33,7 @@ request_open(struct revive *r, enum acp_side from, const struct msg *m, struct s
 
 	if (request && kept.p)
 		request->owner = strndup(kept.p, kept.n);
-	no_memory(request && (!kept.p || request->owner) ? 0 : -1);
+	need(request && (!kept.p || request->owner) ? 0 : -1);
 }
 
 /* What is kept with a request, which may be NULL. */
@@ -90,7 +48,7 @@ kept_with(const struct request *request)
 static void
 to_client(struct revive *r, const struct buf *line)
 {
-	no_memory(endpoint_put_line(&r->client, NULL, buf_slice(line), false));
+	need(endpoint_put_line(&r->client, NULL, buf_slice(line), false));
 }
 
 static void
@@ -98,16 +56,16 @@ refuse(struct revive *r, struct slice id, int code, const char *why, struct slic
 {
 	SCOPED struct buf line = {0};
 
-	no_memory(msg_make_error(&line, id, code, why, data));
+	need(msg_make_error(&line, id, code, why, data));
 	to_client(r, &line);
 }
 
-static void
-notify(struct revive *r, const char *method, const struct buf *params)
+void
+revive_notify(struct revive *r, const char *method, const struct buf *params)
 {
 	SCOPED struct buf line = {0};
 
-	no_memory(msg_make_notification(&line, method, buf_slice(params)));
+	need(msg_make_notification(&line, method, buf_slice(params)));
 	to_client(r, &line);
 }
 
@@ -127,10 +85,10 @@ client_response(struct revive *r, const struct line *line, bool torn, const stru
 		return;
 	if (id.p) {
 		splice_value(&splices, m->id, id);
-		no_memory(splice_write(line->text, splices.at, splices.n, &text) < 0 ? -1 : buf_add(&text, "\n", 1));
-		no_memory(endpoint_put(&r->agent.pipes, NULL, buf_slice(&text)));
+		need(splice_write(line->text, splices.at, splices.n, &text) < 0 ? -1 : buf_add(&text, "\n", 1));
+		need(endpoint_put(&r->agent.pipes, NULL, buf_slice(&text)));
 	} else {
-		no_memory(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
+		need(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
 	}
 	if (request)
 		request_free(r, request);
@@ -155,12 +113,12 @@ forward_down(struct revive *r, const struct line *line, bool torn)
 		if (lost)
 			return;
 		if (m.kind == MSG_REQUEST)
-			request_open(r, ACP_CLIENT, &m, memory_needs_params(&m) ? m.params : slice(NULL, 0));
+			request_open(r, ACP_CLIENT, &m, memory_params(&m));
 		break;
 	case MSG_NOISE:
 		break;
 	}
-	no_memory(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
+	need(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
 }
 
 static bool
@@ -173,32 +131,38 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 		return true;
 	if (r->state == RUNNING && !r->agent.pipes.out.error) {
 		if (got == INPUT_PIECE)
-			no_memory(endpoint_put(&r->agent.pipes, line->block, line->text));
+			need(endpoint_put(&r->agent.pipes, line->block, line->text));
 		else
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
 		/* The restoration may wait for it. */
 		client_response(r, line, false, &m);
 	} else {
-		no_memory(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
+		need(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
 	}
 	return true;
 }
 
-/* Forwards what has waited. */
-static void
-forward_waiting(struct revive *r)
+void
+revive_go_on(struct revive *r)
 {
 	SCOPED struct buf all = r->waiting;
 	struct slice left = buf_slice(&all);
 	struct line line = {0};
 
+	r->state = RUNNING;
 	r->waiting = (struct buf){0};
 	while (line_next(&left, &line.text))
 		forward_down(r, &line, left.n == 0 && all.p[all.n - 1] != '\n');
 }
 
 /* --- agent to client --- */
+
+void
+revive_put_id(struct revive *r, struct buf *to)
+{
+	need(buf_printf(to, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked));
+}
 
 /* A request of a later process gets an id of ours; so does its cancellation. False: the line goes nowhere. */
 static bool
@@ -210,7 +174,7 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 	SCOPED struct buf id = {0}, text = {0};
 
 	if (m->kind == MSG_REQUEST) {
-		no_memory(buf_printf(&id, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked.n));
+		revive_put_id(r, &id);
 		splice_value(&splices, own, buf_slice(&id));
 		m->id = buf_slice(&id);
 		request_open(r, ACP_AGENT, m, own);
@@ -222,49 +186,31 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 			return false;
 		splice_value(&splices, named, request->id);
 	}
-	no_memory(splice_write(line->text, splices.at, splices.n, &text));
+	need(splice_write(line->text, splices.at, splices.n, &text));
 	to_client(r, &text);
 	return true;
 }
 
-static void finish_restoration(struct revive *);
-
-static void
-own_response(struct revive *r, const struct msg *m)
-{
-	int result;
-
-	r->asked.open.n = 0;
-	result = restore_response(&r->restore, m);
-	no_memory(result);
-	if (result > 0) {
-		cli_warn(revive_name, "the agent refused to initialize again: %.*s", (int)slice_cut(m->error, SHOWN).n, m->error.p);
-		agent_kill(&r->agent, SIGKILL, "refused to initialize");
-	} else if (r->restore.step == RESTORE_DONE) {
-		finish_restoration(r);
-	}
-}
-
-static bool
-on_agent_line(void *arg, enum input_got got, const struct line *line)
+bool
+revive_agent_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct revive *r = arg;
 	struct request *request;
 	struct msg m;
 
 	if (got == INPUT_PIECE) {
-		no_memory(endpoint_put(&r->client, line->block, line->text));
+		need(endpoint_put(&r->client, line->block, line->text));
 		return true;
 	}
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
-		if (r->asked.open.n && msg_same_id(m.id, buf_slice(&r->asked.open))) {
-			own_response(r, &m);
+		if (r->restore.id.n && msg_same_id(m.id, buf_slice(&r->restore.id))) {
+			restore_response(r, &m);
 			return true;
 		}
 		request = msg_null_id(&m) ? NULL : requests_find(r->requests, ACP_CLIENT, m.id);
 		if (request) {
-			no_memory(memory_note_response(&r->memory, request, kept_with(request), &m));
+			memory_note_response(&r->memory, request, kept_with(request), &m);
 			request_free(r, request);
 		}
 		break;
@@ -282,7 +228,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 			return true;
 		}
 		if (m.what == ACP_SESSION_UPDATE)
-			no_memory(memory_note_update(&r->memory, &m));
+			memory_note_update(&r->memory, &m);
 		break;
 	case MSG_NOISE:
 		/* The beginning of a line that a dying process did not complete would be garbage before the next one's. */
@@ -290,7 +236,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 			return true;
 		break;
 	}
-	no_memory(endpoint_put_line(&r->client, line->block, line->text, got == INPUT_TORN && m.kind == MSG_NOISE));
+	need(endpoint_put_line(&r->client, line->block, line->text, got == INPUT_TORN && m.kind == MSG_NOISE));
 	return true;
 }
 
@@ -323,7 +269,7 @@ fail(struct revive *r, const struct msg *m)
 {
 	SCOPED struct buf why = {0};
 
-	no_memory(buf_printf(&why, "the agent died (%s) before it responded", r->deaths.how) < 0 || !buf_string(&why) ? -1 : 0);
+	need(buf_printf(&why, "the agent died (%s) before it responded", r->deaths.how) < 0 || !buf_string(&why) ? -1 : 0);
 	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
 }
 
@@ -342,8 +288,8 @@ fail_open(struct revive *r)
 			n++;
 		} else if (endpoint_can_read(&r->client)) {
 			params.n = 0;
-			no_memory(buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)request->id.n, request->id.p));
-			notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
+			need(buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)request->id.n, request->id.p));
+			revive_notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
 		}
 		request_free(r, request);
 	}
@@ -372,12 +318,12 @@ end(struct revive *r)
 {
 	bool left = !endpoint_can_read(&r->client);
 
-	if (!r->end.status && !(left && r->agent.killed_for))
-		r->end.status = proc_status(r->agent.status);
-	if (!left && r->memory.initialize.n && r->options->restarts)
+	if (!left && !r->end.status && r->memory.initialize.n && r->options->restarts)
 		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->allowed);
 	else if (!left)
 		cli_warn(revive_name, "the agent ended (%s)", r->deaths.how);
+	if (!r->end.status && !(left && r->agent.killed_for))
+		r->end.status = proc_status(r->agent.status);
 	fail_open(r);
 	for_each_request(r, buf_slice(&r->waiting), fail);
 	r->state = OVER;
@@ -394,7 +340,7 @@ static bool
 start(struct revive *r)
 {
 	r->deaths.processes++;
-	r->end.status = agent_start(&r->agent);
+	r->end.status = agent_start(r);
 	if (r->end.status == 0 && r->options->verbose)
 		cli_warn(revive_name, "agent: pid %ld", (long)r->agent.child.pid);
 	return r->end.status == 0;
@@ -406,107 +352,42 @@ start_again(struct revive *r)
 {
 	struct buf unread = {0};
 	SCOPED struct buf params = {0};
-	ssize_t sessions;
-	size_t failed;
+	size_t sessions, failed;
 
-	no_memory(agent_get_unread(&r->agent, &unread));
+	agent_get_unread(&r->agent, &unread);
 	/* Requests of ours, and responses to what has died. */
 	if (r->state == RESTORING)
 		unread.n = 0;
 	for_each_request(r, buf_slice(&unread), forget_unread);
 	failed = fail_open(r);
-	no_memory(buf_add_slice(&unread, buf_slice(&r->waiting)));
+	need(buf_add_slice(&unread, buf_slice(&r->waiting)));
 	buf_free(&r->waiting);
 	r->waiting = unread;
-	r->asked.open.n = 0;
-	no_memory(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
+	r->restore.id.n = 0;
+	need(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
 		? -1 : buf_add(&params, "}", 1));
-	notify(r, "_acp-revive/restarted", &params);
+	revive_notify(r, "_acp-revive/restarted", &params);
 	if (!start(r)) {
 		end(r);
 		return;
 	}
 	r->state = RESTORING;
-	sessions = restore_begin(&r->restore);
-	no_memory(sessions < 0 ? -1 : 0);
-	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zd", r->deaths.how, failed, sessions);
+	sessions = restore_begin(r);
+	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how, failed, sessions);
 }
 
 /* The process has ended, and all that it wrote has been read. */
 static void
 agent_ended(struct revive *r)
 {
+	endpoint_read_now(&r->agent.errors, true);
 	r->deaths.how = r->agent.killed_for ? r->agent.killed_for : proc_describe(r->agent.status, r->deaths.room, sizeof(r->deaths.room));
 	r->deaths.reason.n = 0;
-	no_memory(buf_add_string(&r->deaths.reason, "{\"component\":\"agent\",\"status\":") < 0 ||
-			json_quote(slice_of(r->deaths.how), &r->deaths.reason) < 0 || buf_add_string(&r->deaths.reason, ",\"stderr\":") < 0 ||
-			json_quote(buf_slice(&r->agent.tail), &r->deaths.reason) < 0
-		? -1 : buf_add(&r->deaths.reason, "}", 1));
+	need(msg_put_reason(&r->deaths.reason, "agent", r->deaths.how, buf_slice(&r->agent.tail)));
 	if (may_return(r))
 		start_again(r);
 	else
 		end(r);
-}
-
-/* --- a restoration --- */
-
-static int
-ask(void *arg, const char *method, struct slice params)
-{
-	struct revive *r = arg;
-	SCOPED struct buf line = {0};
-
-	r->asked.open.n = 0;
-	if (!r->end.begun)
-		loop_add_timer(r->loop, &r->timer, r->options->init_timeout);
-	return buf_printf(&r->asked.open, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked.n) < 0 ||
-			msg_make_request(&line, buf_slice(&r->asked.open), method, params) < 0 || buf_add(&line, "\n", 1) < 0
-		? -1 : endpoint_put(&r->agent.pipes, NULL, buf_slice(&line));
-}
-
-/* Says in a session that it goes on, or is lost. */
-static void
-send_notice(struct revive *r, struct revive_session *s)
-{
-	SCOPED struct buf text = {0}, params = {0};
-
-	no_memory(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
-		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
-	no_memory(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
-		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
-	no_memory(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
-	s->notified = s->lost.n > 0;
-	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
-}
-
-/* Version 2: ends the turn, whose prompt has its response already. */
-static void
-send_idle(struct revive *r, struct revive_session *s)
-{
-	SCOPED struct buf params = {0};
-
-	no_memory(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
-		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
-		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
-	s->running = false;
-	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
-}
-
-static void
-finish_restoration(struct revive *r)
-{
-	struct revive_session *s;
-
-	if (!r->end.begun)
-		loop_remove_timer(r->loop, &r->timer);
-	r->state = RUNNING;
-	DL_FOREACH(r->memory.sessions, s) {
-		if (r->memory.notices && !s->notified)
-			send_notice(r, s);
-		if (s->running)
-			send_idle(r, s);
-	}
-	forward_waiting(r);
 }
 
 /* --- the end, and the loop --- */
@@ -528,17 +409,15 @@ settle(void *arg)
 	/* The client has left. What it sent last still goes to an agent that is being restored. */
 	if (!endpoint_can_read(&r->client) && !r->end.begun && (r->state == RUNNING || r->waiting.n == 0)) {
 		r->end.begun = true;
-		agent_finish(&r->agent);
+		endpoint_finish(&r->agent.pipes);
 		r->end.moved = r->agent.pipes.out.written + r->client.out.written;
 		loop_add_timer(r->loop, &r->timer, r->options->grace);
 	}
 }
 
-static void
-changed(void *arg)
+void
+revive_changed(struct revive *r)
 {
-	struct revive *r = arg;
-
 	if (!r->settle.added)
 		loop_add_task(r->loop, &r->settle);
 }
@@ -552,7 +431,7 @@ on_client_event(void *arg, enum endpoint_event event)
 		loop_stop(r->loop);
 	else if (event == ENDPOINT_CLOSED)
 		endpoint_drain(&r->client); /* nobody reads what the agent says: as if the client had left */
-	changed(r);
+	revive_changed(r);
 }
 
 /* The restoration makes no progress, or the end does not. */
@@ -598,14 +477,12 @@ revive_run(const struct revive_options *options)
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct revive r = {.options = options, .settle = {.run = settle, .arg = &r},
 		.timer = {.expired = on_timer, .arg = &r},
-		.client = {.line = on_client_line, .event = on_client_event, .arg = &r}, .restore = {.memory = &r.memory, .ask = ask, .arg = &r}};
+		.client = {.line = on_client_line, .event = on_client_event, .arg = &r}, .agent.unread = -1};
 	int in, out;
 
 	r.loop = loop_new(ending, on_signal, &r);
 	r.requests = requests_new();
 	r.deaths.times = calloc(options->restarts + 1, sizeof(*r.deaths.times));
-	r.agent = (struct agent){.argv = options->command, .line_limit = options->line_limit, .loop = r.loop, .line = on_agent_line,
-		.changed = changed, .arg = &r};
 	in = proc_claim(STDIN_FILENO);
 	out = proc_claim(STDOUT_FILENO);
 	if (!r.loop || !r.requests || !r.deaths.times || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
@@ -616,14 +493,14 @@ revive_run(const struct revive_options *options)
 		cli_warn(revive_name, "%s", strerror(errno));
 		r.end.status = EXIT_FAILED;
 	}
-	agent_free(&r.agent);
+	agent_close(&r);
+	buf_free(&r.agent.tail);
 	endpoint_close(&r.client);
 	for (struct request *request; (request = requests_next(r.requests, NULL));)
 		request_free(&r, request);
 	requests_free(r.requests);
 	memory_free(&r.memory);
 	restore_free(&r.restore);
-	buf_free(&r.asked.open);
 	buf_free(&r.deaths.reason);
 	buf_free(&r.waiting);
 	free(r.deaths.times);

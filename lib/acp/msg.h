@@ -104,5 +104,7 @@ int msg_make_result(struct buf *, struct slice id, struct slice result);
 /* The same with an error object that is there already. */
 int msg_make_failure(struct buf *, struct slice id, struct slice error);
 int msg_make_error(struct buf *, struct slice id, int code, const char *message, struct slice data);
+/* Appends what such an error has as data where a program did not respond: its name, how it ended, and its last lines of standard error. */
+int msg_put_reason(struct buf *, const char *component, const char *status, struct slice tail);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
+#include "lib/run/io.h"
 
 extern char **environ;
 
@@ -546,6 +547,8 @@ proc_start_piped(const struct proc_spec *spec, size_t n, int ours[], enum proc_s
 	piped.fds = fds;
 	piped.nfds = n;
 	pid = proc_start(&piped, stage);
+	if (pid > 0 && spec->unread)
+		*spec->unread = io_copy_end((int[]){theirs[0], ours[0]});
 	for (size_t i = 0; i < n; i++) {
 		proc_close(theirs[i]);
 		if (pid < 0)

@@ -24,6 +24,7 @@ struct proc_spec {
 	int death_signal;         /* what it gets when we die, where the system can send it (Linux); 0 for none */
 	int directory;            /* a descriptor: where it runs; 0: where we do */
 	char *const *variables;   /* NAME=VALUE, NULL-terminated: in its environment in place of ours of that name; or NULL */
+	int *unread;              /* proc_start_piped: a copy of an end of its input (io_copy_end), by which what it leaves unread is found; or NULL */
 	struct proc_guardian *guardian; /* gets the group before the program runs; NULL for none */
 };
 
