@@ -215,17 +215,10 @@ void
 port_stop_writing(struct port *p)
 {
 	SCOPED struct buf held = p->queue.held;
-	struct output_part part;
-	int r = 0;
 
 	p->queue.live = false;
 	p->queue.held = (struct buf){0};
-	while (output_remove(&p->end.out, &part)) {
-		if (r == 0)
-			r = buf_add_slice(&p->queue.held, part.text);
-		block_drop(part.block);
-	}
-	if (r < 0 || buf_add_slice(&p->queue.held, buf_slice(&held)) < 0)
+	if (output_take(&p->end.out, &p->queue.held) < 0 || buf_add_slice(&p->queue.held, buf_slice(&held)) < 0)
 		read_no_memory(p->route);
 	endpoint_close_out(&p->end);
 }

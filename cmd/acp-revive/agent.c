@@ -110,15 +110,11 @@ void
 agent_get_unread(struct agent *a, struct buf *to)
 {
 	struct slice text, first;
-	struct output_part part;
 	struct msg m;
 
 	need(io_unread(a->unread, to));
 	a->unread = -1;
-	while (output_remove(&a->pipes.out, &part)) {
-		need(buf_add_slice(to, part.text));
-		block_drop(part.block);
-	}
+	need(output_take(&a->pipes.out, to));
 	/* The end of a line that was half read is no JSON object: it has a bracket too many. */
 	text = buf_slice(to);
 	if (line_next(&text, &first) && first.n > 0 && msg_scan(first, &m, NULL) == MSG_NOISE) {

@@ -157,16 +157,16 @@ output_end_line(struct output *out)
 	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
 }
 
-bool
-output_remove(struct output *out, struct output_part *part)
+int
+output_take(struct output *out, struct buf *to)
 {
-	if (out->n == 0)
-		return false;
-	*part = *part_at(out, 0);
-	remove_first(out);
-	out->queued -= part->text.n;
-	out->full = out->full && out->queued > OUTPUT_LOW;
-	return true;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < out->n; i++)
+		r = buf_add_slice(to, part_at(out, i)->text);
+	out->queued = 0;
+	forget(out);
+	return r;
 }
 
 void

@@ -24,9 +24,9 @@ struct output {
 	struct block *spare; /* for the next copy; or NULL */
 	size_t queued; /* bytes */
 	bool full;
-	bool keeps;    /* what is queued when a write fails stays, to be taken out (output_remove), and the owner closes it */
+	bool keeps;    /* what is queued when a write fails stays, to be taken out (output_take), and the owner closes it */
 	bool torn;     /* what was queued last lacks its newline */
-	int error;     /* errno of the write that failed; everything since is discarded, what was queued stays for output_remove */
+	int error;     /* errno of the write that failed; everything since is discarded, what was queued stays for output_take */
 	uint64_t written;   /* bytes */
 	uint64_t discarded; /* bytes that went nowhere because of it */
 };
@@ -41,8 +41,8 @@ int output_hold(struct output *, struct block *, struct slice text);
 int output_copy(struct output *, struct slice text);
 /* Ends the line that is queued last, if it lacks its newline: call it before another line is queued. 0 or -1. */
 int output_end_line(struct output *);
-/* Takes the oldest part out, unwritten: its block is the caller's to drop. False: nothing is queued. */
-bool output_remove(struct output *, struct output_part *);
+/* Empties the queue, unwritten: appends what was queued. 0, or -1 out of memory: then some of it is lost. */
+int output_take(struct output *, struct buf *to);
 /* Discards what is queued and all that will be: the other side does not read any more. */
 void output_fail(struct output *, int error);
 /* How many bytes have been put into it. */
