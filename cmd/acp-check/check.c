@@ -5,48 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- chunks of a text: most differ from one that was checked in nothing but the text, and have the same findings: none --- */
-
-/* Does the string that these bytes go on with end with their last byte, in a text that is JSON? */
-static bool
-is_to_end(struct slice s)
-{
-	const char *end = s.p + s.n, *quote = memchr(s.p, '"', s.n), *p;
-
-	for (; quote; quote = memchr(quote + 1, '"', (size_t)(end - quote - 1))) {
-		for (p = quote; p > s.p && p[-1] == '\\'; p--)
-			;
-		if ((quote - p) % 2 == 0)
-			return quote + 1 == end;
-	}
-	return false;
-}
-
-static bool
-shapes_have(const struct shapes *shapes, struct slice message)
-{
-	const struct shape *s = shapes->at, *end = s + shapes->n;
-
-	for (; s < end; s++)
-		if (message.n > s->before + s->after && memcmp(message.p, s->message.p, s->before) == 0 &&
-			memcmp(message.p + message.n - s->after, s->message.p + s->message.n - s->after, s->after) == 0 &&
-			is_to_end(slice(message.p + s->before, message.n - s->before - s->after + 1)))
-			return true;
-	return false;
-}
-
-static int
-shapes_add(struct shapes *shapes, struct slice message, struct slice text)
-{
-	struct shape *s = &shapes->at[shapes->next++ % SHAPES];
-
-	shapes->n += shapes->n < SHAPES;
-	s->before = (size_t)(text.p + 1 - message.p);
-	s->after = message.n - s->before - (text.n - 2);
-	s->message.n = 0;
-	return buf_add_slice(&s->message, message);
-}
-
 void
 check_close(struct check *c)
 {
@@ -189,11 +147,12 @@ check_message(struct check *c, const struct session_message *seen)
 {
 	const struct message *s = &c->message;
 	enum acp_side from = seen->message.from;
-	bool chunk = seen->kind.n > 7 && memcmp(seen->kind.p + seen->kind.n - 7, "_chunk\"", 7) == 0;
-	struct slice update = seen->update, text;
-	uint64_t findings = c->findings;
+	struct shape *shape = seen->kind.p ? seen->message.msg.shape : NULL;
+	struct slice update = seen->update;
+	uint64_t findings = c->findings, mark;
 
 	check_locate(c, seen);
+	mark = c->marks << 2 | s->from;
 	c->matched |= !select_is_set(c->options->select) || check_selects(c);
 	c->messages++;
 	c->c.sent[from]++;
@@ -202,14 +161,14 @@ check_message(struct check *c, const struct session_message *seen)
 		coverage_see(c, seen->kind, update.p || !seen->kind.p ? update : json_get(s->msg.params, acp_update));
 	if (!seen->copy) {
 		check_early(c, s);
-		if (!chunk || !shapes_have(&c->shapes, s->msg.text)) {
+		/* The text of a chunk makes no difference: its mark says that another of its shape had no finding. */
+		if (!shape || shape->mark != mark) {
 			if (seen->kind.p && !update.p)
 				update = json_get(s->msg.params, acp_update);
 			check_schema(c, s);
 			check_capabilities(c, s, seen->kind, update);
-			text = chunk ? json_path(update, "content.text") : slice(NULL, 0);
-			if (c->findings == findings && json_type(text) == JSON_STRING && text.n > 2)
-				c->failed |= shapes_add(&c->shapes, s->msg.text, text) < 0;
+			if (shape && c->findings == findings)
+				shape->mark = mark;
 		}
 		check_session_of(c, seen);
 		check_update(c, seen, update);

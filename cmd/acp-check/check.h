@@ -3,6 +3,7 @@
 #define CHECK_CHECK_H
 
 #include "cmd/acp-check/schema.h"
+#include "lib/acp/shape.h"
 #include "lib/filter/select.h"
 #include "lib/watch/watch.h"
 
@@ -102,16 +103,6 @@ struct check_request {
 	char bytes[];
 };
 
-/* Messages without a finding, of which the text of a chunk may be any other that is not empty. */
-enum { SHAPES = 4 };
-struct shapes {
-	struct shape {
-		struct buf message;
-		size_t before, after; /* bytes of it that are not the text */
-	} at[SHAPES];
-	unsigned n, next;
-};
-
 /* Findings by rule, method and path: those of --baseline, and all that there are for --write-baseline. Zero it to begin. */
 struct baseline {
 	struct baseline_entry *entries;
@@ -123,7 +114,7 @@ struct check {
 	struct where where;
 	struct message message; /* where.message, as its sender speaks: out of its envelope */
 	struct connection c;
-	struct shapes shapes; /* of this connection */
+	uint64_t marks;       /* what shapes are marked with while the sides can do the same, above a sender */
 	struct schema_findings found;
 	bool grouped, color;  /* for people: findings by rule, and a verdict, at the end */
 	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit and groups */
@@ -149,7 +140,6 @@ int mcp_run(const struct options *);
 
 /* state.c: a stream, a recording or a connection begins, of which nothing has been seen. */
 void check_begin(struct check *, bool partial);
-void shapes_free(struct shapes *);
 /* What is checked is this message from now on; NULL: as before. */
 void check_locate(struct check *, const struct session_message *);
 /* Are all messages of the connection known so far, so that what is unknown is an error? */

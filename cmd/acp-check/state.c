@@ -2,14 +2,6 @@
 #include "cmd/acp-check/check.h"
 
 void
-shapes_free(struct shapes *shapes)
-{
-	for (size_t i = 0; i < SHAPES; i++)
-		buf_free(&shapes->at[i].message);
-	*shapes = (struct shapes){0};
-}
-
-void
 check_begin(struct check *c, bool partial)
 {
 	for (size_t i = 0; i < sizeof(c->c.capabilities) / sizeof(*c->c.capabilities); i++)
@@ -18,7 +10,7 @@ check_begin(struct check *c, bool partial)
 	buf_free(&c->c.released);
 	buf_free(&c->c.logins);
 	offers_free(&c->c.offers);
-	shapes_free(&c->shapes);
+	c->marks++;
 	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
 }
 

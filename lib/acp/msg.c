@@ -306,7 +306,7 @@ msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, co
 	static const struct json_keys keys = {3, {"method", "params", "peer"}};
 	struct slice v[3];
 
-	*inner = (struct msg){.text = e->text, .id = e->id};
+	*inner = (struct msg){.text = e->text, .id = e->id, .shape = e->shape};
 	if (json_type(e->params) != JSON_OBJECT) {
 		*why = "an envelope without params";
 		return -1;

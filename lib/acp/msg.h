@@ -8,6 +8,8 @@
 #include "lib/base/bytes.h"
 #include "lib/json/json.h"
 
+struct shape;
+
 enum msg_kind { MSG_NOISE, MSG_REQUEST, MSG_NOTIFICATION, MSG_RESPONSE };
 
 /*
@@ -23,6 +25,7 @@ struct msg {
 	struct slice params;
 	struct slice result;
 	struct slice error;
+	struct shape *shape;   /* NULL, or where somebody looks for it (shape.h) */
 };
 
 /*

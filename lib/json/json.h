@@ -108,6 +108,8 @@ struct json_member {
 	struct slice value;
 };
 int json_add_object(struct buf *to, const struct json_member *);
+/* Of any bytes: are these what may stand between the quotes of a string? */
+bool json_is_inside(struct slice);
 /* Is this text UTF-8 (RFC 3629)? */
 bool json_utf8(struct slice text);
 /* An integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */

@@ -99,36 +99,51 @@ skip_ordinary(const char *p, const char *end)
 	return p;
 }
 
+/* The quote that ends the string whose inside begins at p, or the end; NULL where a byte is wrong, with *at and *what. */
+static const char *
+inside_end(const char *p, const char *end, const char **at, const char **what)
+{
+	unsigned n;
+
+	for (;;) {
+		p = skip_ordinary(p, end);
+		if (p == end || *p == '"')
+			return p;
+		*at = p;
+		if (*p == '\\') {
+			p = json_escape_end(p, end, at);
+			*what = *at == end ? "the text ends in a string" : "not an escape";
+			if (!p)
+				return NULL;
+			continue;
+		}
+		*what = (unsigned char)*p < 0x20 ? "control character in a string" : "not UTF-8";
+		n = (unsigned char)*p < 0x20 ? 0 : text_utf8_length(p, end);
+		if (n == 0)
+			return NULL;
+		p += n;
+	}
+}
+
 static bool
 string(struct plain *s)
 {
-	const char *p = s->p + 1, *next, *stop;
-	unsigned n;
+	const char *at, *what, *p = inside_end(s->p + 1, s->end, &at, &what);
 
-	for (; p < s->end; p = next) {
-		p = skip_ordinary(p, s->end);
-		if (p == s->end)
-			break;
-		if (*p == '"') {
-			s->p = p + 1;
-			return true;
-		}
-		if (*p == '\\') {
-			next = json_escape_end(p, s->end, &stop);
-			if (!next && stop < s->end)
-				return wrong(s, stop, "not an escape");
-			if (!next)
-				break;
-		} else if ((unsigned char)*p < 0x20) {
-			return wrong(s, p, "control character in a string");
-		} else {
-			n = text_utf8_length(p, s->end);
-			if (n == 0)
-				return wrong(s, p, "not UTF-8");
-			next = p + n;
-		}
-	}
-	return wrong(s, s->end, "the text ends in a string");
+	if (!p)
+		return wrong(s, at, what);
+	if (p == s->end)
+		return wrong(s, s->end, "the text ends in a string");
+	s->p = p + 1;
+	return true;
+}
+
+bool
+json_is_inside(struct slice text)
+{
+	const char *end = text.p + text.n, *at, *what;
+
+	return inside_end(text.p, end, &at, &what) == end;
 }
 
 static const char *

@@ -2,6 +2,7 @@
 #ifndef RECORDING_PARTS_H
 #define RECORDING_PARTS_H
 
+#include "lib/acp/shape.h"
 #include "lib/run/input.h"
 #include "lib/recording/recording.h"
 
@@ -11,6 +12,7 @@ struct recording {
 	struct buf expanded; /* a message in which it was */
 	struct buf why;      /* an error that names a variable */
 	struct buf text;     /* what had to be unescaped or rebuilt */
+	struct shapes shapes;
 	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
 	const char *hop;
 	bool asked;          /* for this hop: it is not the default */

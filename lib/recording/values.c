@@ -159,7 +159,7 @@ recording_message(struct recording *rec, struct record *r, struct slice text)
 			return READ;
 	}
 	r->text = text;
-	r->kind = msg_scan(text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
+	r->kind = shapes_scan(&rec->shapes, text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
 	return READ;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "lib/acp/shape.h"
 #include "lib/session/session_parts.h"
 
 void
@@ -510,9 +511,12 @@ static int
 name_session(struct sessions *c, struct session_message *seen)
 {
 	const struct msg *m = &seen->message.msg;
-	struct slice id = m->what == ACP_SESSION_UPDATE ? read_update(m->params, seen) : msg_session(m), plain;
+	const struct shape *shape = m->what == ACP_SESSION_UPDATE ? m->shape : NULL;
+	struct slice id, plain;
 	enum session_how how = m->what == ACP_SESSION_LOAD ? SESSION_LOADED : m->what == ACP_SESSION_RESUME ? SESSION_RESUMED : SESSION_NAMED;
 
+	seen->kind = shape ? shape->kind : seen->kind;
+	id = shape ? shape->session : m->what == ACP_SESSION_UPDATE ? read_update(m->params, seen) : msg_session(m);
 	if (!id.p)
 		return 0;
 	plain = json_text(id, &c->text);

@@ -115,7 +115,8 @@ struct session_message {
 	struct session_request *request; /* that it is, or (a response) answers; or NULL */
 	struct slice kind;             /* of a session/update: a JSON string, or p NULL */
 	struct slice update;           /* the update, where it may change what is kept here; else p NULL */
-	struct slice members;          /* for json_get: the update's text, which may go on beyond its end: others are not read further */
+	struct slice members;          /* for json_get: the update's text, which may go on beyond its end: others are not read further;
+	                                * p NULL where message.msg.shape says it all */
 };
 
 enum session_event_kind {

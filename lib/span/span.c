@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lib/acp/shape.h"
 #include "lib/session/session.h"
 
 struct span {
@@ -119,6 +120,7 @@ end_turn(struct span *sp, const struct session_event *e)
 static bool
 is_text(const struct session_message *m, struct span_turn *t)
 {
+	const struct shape *shape = m->message.msg.shape;
 	static const char *const names[] = {"type", "text"};
 	bool says = json_string_is(m->kind, "agent_message_chunk");
 	struct json_iter it = {.in = m->members}, content;
@@ -126,6 +128,10 @@ is_text(const struct session_message *m, struct span_turn *t)
 
 	if (!says && !json_string_is(m->kind, "agent_thought_chunk"))
 		return json_string_is(m->kind, "agent_message");
+	if (shape) {
+		t->chunks += shape->text;
+		return says && shape->text;
+	}
 	while (json_step(&it, &key) && !json_string_is(key, acp_content))
 		json_value(&it);
 	if (!key.p || !json_enter(&it, &content))
@@ -409,14 +415,21 @@ int
 span_see(struct span *sp, const struct message *original)
 {
 	const struct session_message *m;
+	struct shape *shape = original->msg.shape;
 	const struct msg *msg;
 	struct span_request q;
 
 	if (original->msg.kind == MSG_NOISE)
 		return 0;
-	if (sessions_see(sp->sessions, original, &m) < 0 ||
-		(usage_may_matter(&sp->words, original->msg.text) && usage_message(sp->usage, m) < 0))
+	if (sessions_see(sp->sessions, original, &m) < 0)
 		return -1;
+	/* What a chunk says of usage is beside its text: by its mark it says nothing. */
+	if (!(shape && shape->mark) && usage_may_matter(&sp->words, original->msg.text)) {
+		if (usage_message(sp->usage, m) < 0)
+			return -1;
+	} else if (shape) {
+		shape->mark = 1;
+	}
 	msg = &m->message.msg;
 	if (msg->kind == MSG_NOTIFICATION && !m->copy) {
 		q = (struct span_request){.from = m->role, .kind = MSG_NOTIFICATION, .method = msg->method,

@@ -37,6 +37,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	struct message m = frame_unguessed(f, received);
 
 	(void)dir;
+	m.msg.shape = shapes_see(&w->shapes, &m.msg);
 	watch_message(w, &m, w->sessions ? received : &m);
 	return VERDICT_PASS;
 }

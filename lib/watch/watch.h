@@ -13,6 +13,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
+#include "lib/acp/shape.h"
 #include "lib/filter/choice.h"
 #include "lib/filter/select.h"
 #include "lib/frame/frame_options.h"
@@ -96,6 +97,7 @@ struct watch {
 	struct operands operands; /* the module's own, but for `bad` where `bad` above is set */
 	struct choice choice;
 	struct replace whole_output;
+	struct shapes shapes;  /* of a stream */
 	bool lossy;
 	uint64_t offset;       /* of the line, in its file */
 };
