@@ -387,7 +387,7 @@ check_compaction(struct check *c, struct slice session, struct slice update)
 	if (status.p && json_string_in(status, ends)) {
 		offer(c, COMPACTED, session, id, none);
 		/* A chunk that follows is not like those before. */
-		shapes_free(&c->shapes);
+		c->marks++;
 	} else if (has(c, COMPACTED, session, id, none) && (!status.p || json_string_is(status, "in_progress"))) {
 		check_find(c, RULE_COMPACTION_ENDED, "params.update.compactionId", "a compaction that has not ended", id);
 	}
