@@ -78,6 +78,7 @@ script() {
 	assert_output 'acp-ask: --script does not go with a prompt'
 }
 
+# bats test_tags=slow
 @test "random agents: the object, the outcomes and the exit status are those of a model" {
 	local rounds seed=${ACP_SEED:-$RANDOM}
 	rounds=${ACP_ROUNDS:-$(sample 15 200 60)}

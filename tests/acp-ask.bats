@@ -197,6 +197,7 @@ teardown() {
 	assert_output 'acp-ask: the agent ended (exit status 7)'
 }
 
+# bats test_tags=slow
 @test "--timeout cancels the turn, and the exit status is 124" {
 	agent '{"turns":[[{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
 	run -124 ask --timeout 3s hi

@@ -358,6 +358,7 @@ acp-budget: 2 turns are not in the ledger'
 	assert_equal "$(stat -c %s ledger)" "$size"
 }
 
+# bats test_tags=slow
 @test "a ledger that another process keeps locked: nothing waits for ever, and nothing is lost" {
 	spends 1
 	exec 9>>ledger

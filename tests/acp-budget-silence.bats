@@ -68,6 +68,7 @@ since() {
 	echo $(($(grep -F -m 1 "$2" stamps | cut -d ' ' -f 1) - $1))
 }
 
+# bats test_tags=slow
 @test "each silence has its whole time, and begins with any message of the agent" {
 	silent '{"sessionUpdate":"plan"}'
 	stamped --max-silence 400ms
@@ -138,6 +139,7 @@ since() {
 	finish
 }
 
+# bats test_tags=slow
 @test "the time of a tool and of a question to the user does not count" {
 	# waits WHAT MESSAGE: nothing is reported before the client sends the message.
 	waits() {

@@ -133,6 +133,7 @@ teardown() {
 	run ! grep -q successor g
 }
 
+# bats test_tags=slow
 @test "a chain that is a proxy itself is shared, too" {
 	rm -f client
 	mkfifo client

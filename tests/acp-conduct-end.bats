@@ -75,6 +75,7 @@ has_said() {
 	assert_output x
 }
 
+# bats test_tags=slow
 @test "what a proxy works on when the client has left still arrives; what it has dropped is not waited for" {
 	! portable || skip 'the processor time of another process is not known where the system is not Linux'
 	conduct_setup
@@ -142,12 +143,14 @@ has_said() {
 	has_said 'acp-conduct: head: died (exit status 0); ending the chain'
 }
 
+# bats test_tags=slow
 @test "the first that dies counts, where the agent's status is 0" {
 	start_quietly --on-crash fail --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
 	ends_itself 5
 	has_said 'acp-conduct: read: died (exit status 5); ending the chain'
 }
 
+# bats test_tags=slow
 @test "each of a chain can be killed: its neighbours end, and nobody is left" {
 	for name in cat cat.2 trap rulefilter agent; do
 		start --on-crash fail --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
@@ -209,6 +212,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "one that ignores SIGTERM gets SIGKILL, and so do those that it has started" {
 	run acp-conduct --grace 100ms -- sh -c 'trap "" TERM; sleep 1000 & while :; do sleep 1; done' </dev/null
 	assert_success
@@ -320,6 +324,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	exec 9>&-
 }
 
+# bats test_tags=slow
 @test "the second signal is for all groups, and the exit status is 128+N" {
 	for signal in INT:130 TERM:143 HUP:129; do
 		start_quietly --grace 1000s -f "trap 'echo told' TERM; echo up; while :; do sleep 0.01; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'

@@ -114,6 +114,7 @@ not_read() {
 	not_read -p "$tap"
 }
 
+# bats test_tags=slow
 @test "an agent that does not read: the client waits, although there are proxies and filters" {
 	not_read -f "$tap" -p "$tap" -f "$tap" -p "$tap"
 }

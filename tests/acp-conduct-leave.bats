@@ -78,6 +78,7 @@ last() {
 	last "$(jq -c 'select(.method == "question") | {jsonrpc, id, result: {last: 1}}' got)"
 }
 
+# bats test_tags=slow
 @test "a proxy that closes its output at the end and lives on: what it was asked fails before the client sees the end" {
 	start --grace 1s --no-mcp -p 'sed -u /lost/d | acp-tap -o /dev/null; exec sleep 1000 >&-' -- ./agent
 	begin
@@ -98,6 +99,7 @@ last() {
 	exec 9>&-
 }
 
+# bats test_tags=slow
 @test "SIGTERM: one grace period for the whole chain, not one for each component" {
 	local filters=()
 	for _ in {1..8}; do filters+=(-f 'acp-tap -o /dev/null'); done

@@ -152,6 +152,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a cancellation reaches the peer that has the request, and the peer withdraws its own" {
 	pair
 	initialize 1 a
@@ -262,6 +263,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a peer that does not read holds up nobody but the client, and is stopped at the end" {
 	start --grace 1s -p "$coordinator" --peer 'deaf=read -r line; echo "$line" | jq -c "{jsonrpc: \"2.0\", id, result: 1}"; exec sleep 1000' \
 		--peer "$(peer b)" -- ./agent
@@ -385,6 +387,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a recording and a trace have a hop for each peer, and no turn counts twice" {
 	pair '' --record all.rec --trace all.trace
 	initialize 1 a

@@ -188,6 +188,7 @@ chain() {
 	assert_output --regexp '^\{"requestId":[0-9]+\}$'
 }
 
+# bats test_tags=slow
 @test "a request that goes up is cancelled by the id that it has at the client" {
 	cat >agent.jq <<-'EOF'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}

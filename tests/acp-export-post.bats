@@ -124,6 +124,7 @@ taken_spans() {
 	assert_equal "$(jq -s 'map(keys[0]) | unique' -c spans)" '["resourceMetrics","resourceSpans"]'
 }
 
+# bats test_tags=slow
 @test "a collector that is busy is asked again, and nothing is lost; that is said once" {
 	collect 503 429 502
 	exports --post "$url"

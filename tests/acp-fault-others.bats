@@ -97,6 +97,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-conduct: filters and proxies that break what they pass, with a peer that plays a recording" {
 	one() {
 		status=0

@@ -85,6 +85,7 @@ post() {
 	done
 }
 
+# bats test_tags=slow
 @test "random requests: statuses, and the messages of each session in their order, are what a model expects" {
 	local seed=${ACP_SEED:-$RANDOM$RANDOM} steps=${ACP_STEPS:-$(sample 400 10000)} version
 	serve --grace 1s -- "${agent[@]}"
@@ -128,6 +129,7 @@ post() {
 	assert kill -0 "$SERVER"
 }
 
+# bats test_tags=slow
 @test "floods of HTTP/2 frames end the connection, not the server" {
 	local kind
 	serve -- "${agent[@]}"

@@ -119,6 +119,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_output 400
 }
 
+# bats test_tags=slow
 @test "--token-file: another token, a part of it, none, or another scheme gets 401; the token is in no log" {
 	echo s3cret-T0ken >token
 	serve -v --token-file token -- cat

@@ -128,6 +128,7 @@ teardown() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "a peer that does not read stops what comes for it, not the other way, and is given up" {
 	begin "$OLD" --max-line 1M --timeout 4s
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'

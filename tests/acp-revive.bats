@@ -263,6 +263,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 ["last",null,{}]'
 }
 
+# bats test_tags=slow
 @test "much input for an agent that reads nothing is held in pipes, not in memory" {
 	restart -- sh -c 'while [ ! -e go ]; do sleep 0.01; done; exec cat 3>&1 >&2'
 	yes '{"jsonrpc":"2.0","method":"session/update","params":{}}' | head -c 50000000 >&9 &

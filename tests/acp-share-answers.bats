@@ -106,6 +106,7 @@ responds_first() {
 	run ! grep -v '^acp-conduct: ' said
 }
 
+# bats test_tags=slow
 @test "a guest responds to a question: the agent gets it once, the client is told, and its own response is discarded" {
 	each_way responds_first
 }

@@ -327,6 +327,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "random guests: the client gets what it gets without them, and each guest its own responses once" {
 	local seed=${ACP_SEED:-$RANDOM} round
 	for ((round = 0; round < ${ACP_ROUNDS:-1}; round++)); do

@@ -264,6 +264,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "while nothing happens it uses no processor time: it is not even woken" {
 	! portable || skip 'it looks for new shares once a second where the system is not Linux'
 	[[ -r /proc/self/status ]] || skip 'there is no /proc'

@@ -95,6 +95,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a share that is stopped has no response, and the others are shown" {
 	start
 	initialized
@@ -277,6 +278,7 @@ a_past_session() {
 	assert_equal "$(cat err)" ''
 }
 
+# bats test_tags=slow
 @test "shares that die, hang, send garbage and escape sequences, or a line of 40 MiB harm nobody" {
 	poses hangs -
 	poses leaves /dev/null

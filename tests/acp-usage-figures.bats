@@ -580,6 +580,7 @@ order() {
 	run -2 acp-usage --summary --sort size sorted
 }
 
+# bats test_tags=slow
 @test "--sort is a permutation of the rows, sub-agents below their sessions, in the order that a model has" {
 	local by file
 	for by in session model project agent; do

@@ -127,6 +127,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_regex "$stderr" $'s\tupdate\t1\t10'
 }
 
+# bats test_tags=slow
 @test "in a live stream a turn is reported after a short quiet" {
 	mkfifo in
 	acp-usage --pass -f tsv -o rows <in >/dev/null &
@@ -289,6 +290,7 @@ meter_shows() {
 	tmux -S "$BATS_TEST_TMPDIR/tmux" capture-pane -p -t meter | grep -qF "$1"
 }
 
+# bats test_tags=slow
 @test "--meter draws one line in place, and follows the terminal's size" {
 	mkfifo in
 	tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null new-session -d -x 120 -y 10 -s meter \

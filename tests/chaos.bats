@@ -136,6 +136,7 @@ share="acp-share --control s --name here"
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "a walk over random chains, whose processes die while both sides talk: every request has one response, in order, and the chain ends by itself" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	run python3 -SE "$TOP/tests/walk.py" run "${ACP_SEED:-$RANDOM}" "${ACP_CHAINS:-$(sample 20 500 200)}"

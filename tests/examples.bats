@@ -63,6 +63,7 @@ judges() {
 	done <commands
 }
 
+# bats test_tags=slow
 @test "clients: each agent of the table can be started, and misbehaves" {
 	local agent recording n=0
 	cd "$TOP/tests/examples/clients"

@@ -110,6 +110,7 @@ lines() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "an agent that takes what was left to it, however slowly, is given the time" {
 	export FILTER_GRACE=1s
 	# No more than the queue holds, so that the client has left before most of it is read.

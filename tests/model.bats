@@ -33,6 +33,7 @@ teardown() {
 	python3 "$TOP/tests/model/diff_sessions.py"
 }
 
+# bats test_tags=slow
 @test "acp-replay plays sessions to itself and to an agent that sends them otherwise: it ends, and --check finds what changed" {
 	python3 "$TOP/tests/model/replay.py"
 }

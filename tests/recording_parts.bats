@@ -139,6 +139,7 @@ rotated() {
 	run ! diff <(acp-export -f markdown plain.rec) <(acp-export -f markdown s.rec.1 new.rec)
 }
 
+# bats test_tags=slow
 @test "acp-usage -F follows a recording across its rotation" {
 	rotated
 	cat s.rec.1 >f.rec
