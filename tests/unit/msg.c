@@ -1,5 +1,6 @@
 /* msg: what is a message, whose id is the same, and envelopes that come off as they went on. */
 #include "lib/acp/msg.h"
+#include "lib/acp/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -467,9 +468,49 @@ test_making(void)
 	buf_free(&b);
 }
 
+static bool
+has_shape(struct shapes *all, const char *text)
+{
+	struct msg m, plain = scan(text);
+	struct shape *before = NULL;
+
+	/* Nothing is known that a scan does not say, and at the same place of the text. */
+	for (int i = 0; i < 2; i++) {
+		before = i > 0 ? m.shape : NULL;
+		CHECK(shapes_scan(all, slice_of(text), &m, NULL) == plain.kind && m.what == plain.what && m.text.p == plain.text.p &&
+			m.text.n == plain.text.n && m.method.p == plain.method.p && m.method.n == plain.method.n &&
+			m.params.p == plain.params.p && m.params.n == plain.params.n && !m.id.p && !m.result.p && !m.error.p);
+	}
+	CHECK(before == m.shape);
+	return m.shape && json_string_eq(m.shape->kind, msg_update_kind(&plain)) && json_string_eq(m.shape->session, msg_session(&plain));
+}
+
+#define CHUNK(text) "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":\"agent_message_chunk\"," \
+	"\"content\":{\"type\":\"text\",\"text\":\"" text "\"}},\"sessionId\":\"s\"}}"
+
+static void
+test_shapes(void)
+{
+	static const char *const wrong[] = {CHUNK("\""), CHUNK("\\"), CHUNK("a\\x"), CHUNK("\\u12"), CHUNK("\x01"), CHUNK("\xff"), CHUNK("\xe2\x82"),
+		CHUNK("\",\"text\":"), CHUNK("a") "}"};
+	struct shapes all = {0};
+	struct msg m;
+
+	CHECK(!has_shape(&all, CHUNK("")) && all.n == 0);
+	CHECK(has_shape(&all, CHUNK("first")) && has_shape(&all, CHUNK("a longer one: \\u20ac \\\" \xe2\x82\xac \\\\")) && has_shape(&all, CHUNK("x")));
+	CHECK(all.n == 1 && all.at[0].text);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		CHECK(shapes_scan(&all, slice_of(wrong[i]), &m, NULL) == MSG_NOISE && !m.shape);
+	/* A member that is there twice, and what is no text, has no shape. */
+	CHECK(!has_shape(&all, CHUNK("a\",\"text\":\"b")) && !has_shape(&all, CHUNK("a\"},\"content\":{\"text\":\"b")));
+	CHECK(!has_shape(&all, "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"plan\"}}}"));
+	CHECK(all.n == 1);
+}
+
 int
 main(void)
 {
+	test_shapes();
 	test_kinds();
 	test_noise();
 	test_duplicates();
