@@ -6,18 +6,6 @@
 #include "life.h"
 #include "send.h"
 
-/* What initialize is called at this port. */
-struct slice
-init_method(const struct port *to, struct buf *name)
-{
-	name->n = 0;
-	if (to->kind != PORT_PROXY)
-		buf_printf(name, "\"%s\"", acp_name(ACP_INITIALIZE, ACP_PLAIN));
-	else
-		buf_printf(name, "\"%s\"", acp_name(ACP_PROXY_INITIALIZE, to->init.dialect));
-	return buf_slice(name);
-}
-
 static const char *
 wrong_kind(const struct port *p, const struct plain *pl)
 {
@@ -117,7 +105,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	pl->inner.what = ACP_INITIALIZE;
-	pl->inner.method = init_method(to, &name);
+	pl->inner.method = send_initialize_method(to, &name);
 	/* What it will be asked again when it is restarted. */
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &bare);
@@ -145,7 +133,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own request: it was not understood. What goes back ends it there. */
 		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		process_ask_other_dialect(p);
+		send_in_other_dialect(p);
 		return true;
 	}
 	if (pl->inner.what != ACP_INITIALIZE)

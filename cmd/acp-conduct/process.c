@@ -1,10 +1,10 @@
 /*
  * The processes of a read chain: their pipes; what a dead one leaves, of which what it had not read goes on, what it had read fails, and
- * what it had asked is withdrawn; and how the next one is initialized.
+ * what it had asked is withdrawn; and what its endpoints report.
  */
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/run/system.h"
 #include "life.h"
 #include "send.h"
 
@@ -26,7 +26,7 @@ open_port(struct port *p, bool in, bool out)
 	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
 	if (out && !port_peer(p))
 		p->queue.pipe = io_copy_end(wr);
-	p->end = (struct endpoint){.line = route_line, .event = read_event, .arg = p};
+	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};
 	if (endpoint_open(&p->end, p->route->chain->loop, rd[0], wr[1], p->route->line_limit) < 0)
 		return -1;
 	p->end.out.keeps = true;
@@ -315,8 +315,8 @@ count_unread(struct component *c)
 	return n;
 }
 
-void
-process_fail_unread(struct port *p)
+static void
+fail_unread(struct port *p)
 {
 	static const char why[] = "the agent has closed its standard input";
 	struct call *c, *next;
@@ -332,8 +332,8 @@ process_fail_unread(struct port *p)
 }
 
 /* All that it wrote is read: what it was asked fails, what it has asked is withdrawn. */
-void
-process_end_output(struct port *p)
+static void
+end_output(struct port *p)
 {
 	port_close(p);
 	buf_free(&p->queue.held);
@@ -359,7 +359,7 @@ close_pipes(struct component *c, bool over)
 			endpoint_pause(&p->end, false);
 		}
 		if (!endpoint_can_read(&p->end))
-			process_end_output(p);
+			end_output(p);
 	}
 	if (c->kind == KIND_PEER && c->life == LIFE_NONE)
 		c->near->init.response.n = 0;
@@ -367,80 +367,84 @@ close_pipes(struct component *c, bool over)
 		send_clear_reason(r);
 }
 
-/* --- the next process is initialized as the last one was --- */
+/* --- what comes in --- */
 
-/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
+/* A component, or the client, does not read what is written to it any more. */
 static void
-ask(struct port *p, const struct call *c)
+reader_left(struct port *p)
 {
-	struct splices s = {.n = 0};
-	SCOPED struct buf name = {0};
-	char number[SLICE_DIGITS];
-	struct msg m;
+	struct component *c = p->component;
 
-	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
-		read_no_memory(p->route);
+	if (!c) {
+		walk_unread(p->route);
 		return;
 	}
-	splice_value(&s, m.method, init_method(p, &name));
-	splice_value(&s, m.id, slice_digits(c->id, number));
-	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
+	port_stop_writing(p);
+	if (!life_runs(c) || p->route->chain->end.broken)
+		return;
+	p->queue.closed = true;
+	if (c->kind == KIND_AGENT)
+		fail_unread(p);
+	port_closed_input(p);
 }
 
-/* The open request to initialize, or NULL. */
-static struct call *
-open_initialize(const struct port *p)
+static void
+input_ended(struct port *p)
 {
-	struct call *c;
+	struct component *c = p->component;
 
-	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
-		;
-	return c;
-}
-
-static bool
-set_other_dialect(struct component *c)
-{
-	struct port *p = c->near;
-	struct port_init *i = &p->init;
-
-	if (c->kind != KIND_PROXY || c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
-		return false;
-	i->tried_both = true;
-	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	return true;
-}
-
-bool
-process_ask_other_dialect(struct port *p)
-{
-	struct call *c = open_initialize(p);
-
-	if (!set_other_dialect(p->component))
-		return false;
-	p->init.stale = c->id;
-	call_new_id(c);
-	ask(p, c);
-	return true;
-}
-
-static int
-ask_again(struct component *component)
-{
-	struct port *p = component->near;
-	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
-	struct msg m;
-
-	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
-		c = call_new(NULL, p, ACP_DOWN, &m);
-		if (c) {
-			c->own = true;
-			c->what = ACP_INITIALIZE;
-		}
+	if (!c) {
+		walk_client_left(p->route->chain);
+	} else if (c->life == LIFE_DYING) {
+		life_event(c, EVENT_SETTLED);
+	} else if (c->life >= LIFE_ENDED || c->life == LIFE_NONE) {
+		end_output(p);
+	} else {
+		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "output (descriptor 7)" : "standard output");
+		/* Nothing follows one that may end: what it was asked fails before its neighbours see the end. */
+		if (c->kind != KIND_AGENT && walk_may_end(c))
+			send_all_ended(p);
+		/* Why an agent has ended is clear when its process has. */
+		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.pipe) == 0)
+			port_finish(p);
 	}
-	if (c)
-		ask(p, c);
-	return c ? 0 : -1;
+	end_renew(p->route->chain);
+}
+
+void
+process_event(void *arg, enum endpoint_event event)
+{
+	struct port *p = arg;
+	struct route *r = p->route;
+
+	switch (event) {
+	case ENDPOINT_ENDED:
+		if (p->end.in.error)
+			report_line(&r->chain->report, "%s: %s", p->name, strerror(p->end.in.error));
+		input_ended(p);
+		break;
+	case ENDPOINT_HUNG_UP:
+		/* What the death of a component means is clear when its process has ended. */
+		if (!p->component)
+			end_begin(r->chain);
+		break;
+	case ENDPOINT_CLOSED:
+		if (p->end.out.error)
+			reader_left(p);
+		/* The component sees the end only if nobody holds the pipe. */
+		else if (p->queue.pipe >= 0)
+			p->queue.pipe = proc_close(p->queue.pipe);
+		break;
+	default:
+		break;
+	}
+	if (p->end.out.n == 0 && p->queue.own) {
+		p->queue.own = false;
+		r->flow_changed = true;
+	}
+	if (event != ENDPOINT_READ)
+		port_queue_changed(p);
+	end_follow(r->chain);
 }
 
 const struct flow read_flow = {
@@ -448,5 +452,5 @@ const struct flow read_flow = {
 	.recover = recover, .close_pipes = close_pipes, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = walk_client_left,
 	.fail = walk_fail, .proceed = walk_proceed, .progress = walk_progress, .is_client_slow = walk_is_client_slow,
 	.is_over = walk_is_over, .count_unread = count_unread, .describe = port_describe,
-	.bypass = bypass, .set_other_dialect = set_other_dialect, .ask_again = ask_again,
+	.bypass = bypass, .set_other_dialect = send_set_other_dialect, .ask_again = send_initialize_again,
 };

@@ -1,94 +1,11 @@
-/* The ports of a read chain: how they are made, and what their endpoints report. */
+/* How the ports of a read chain are made. */
 #include <stdlib.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "lib/base/cli.h"
-#include "lib/run/system.h"
 #include "life.h"
 #include "send.h"
-
-/* --- what comes in --- */
-
-/* A component, or the client, does not read what is written to it any more. */
-static void
-reader_left(struct port *p)
-{
-	struct component *c = p->component;
-
-	if (!c) {
-		walk_unread(p->route);
-		return;
-	}
-	port_stop_writing(p);
-	if (!life_runs(c) || p->route->chain->end.broken)
-		return;
-	p->queue.closed = true;
-	if (c->kind == KIND_AGENT)
-		process_fail_unread(p);
-	port_closed_input(p);
-}
-
-static void
-input_ended(struct port *p)
-{
-	struct component *c = p->component;
-
-	if (!c) {
-		walk_client_left(p->route->chain);
-	} else if (c->life == LIFE_DYING) {
-		life_event(c, EVENT_SETTLED);
-	} else if (c->life >= LIFE_ENDED || c->life == LIFE_NONE) {
-		process_end_output(p);
-	} else {
-		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "output (descriptor 7)" : "standard output");
-		/* Nothing follows one that may end: what it was asked fails before its neighbours see the end. */
-		if (c->kind != KIND_AGENT && walk_may_end(c))
-			send_all_ended(p);
-		/* Why an agent has ended is clear when its process has. */
-		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.pipe) == 0)
-			port_finish(p);
-	}
-	end_renew(p->route->chain);
-}
-
-void
-read_event(void *arg, enum endpoint_event event)
-{
-	struct port *p = arg;
-	struct route *r = p->route;
-
-	switch (event) {
-	case ENDPOINT_ENDED:
-		if (p->end.in.error)
-			report_line(&r->chain->report, "%s: %s", p->name, strerror(p->end.in.error));
-		input_ended(p);
-		break;
-	case ENDPOINT_HUNG_UP:
-		/* What the death of a component means is clear when its process has ended. */
-		if (!p->component)
-			end_begin(r->chain);
-		break;
-	case ENDPOINT_CLOSED:
-		if (p->end.out.error)
-			reader_left(p);
-		/* The component sees the end only if nobody holds the pipe. */
-		else if (p->queue.pipe >= 0)
-			p->queue.pipe = proc_close(p->queue.pipe);
-		break;
-	default:
-		break;
-	}
-	if (p->end.out.n == 0 && p->queue.own) {
-		p->queue.own = false;
-		r->flow_changed = true;
-	}
-	if (event != ENDPOINT_READ)
-		port_queue_changed(p);
-	end_follow(r->chain);
-}
-
-/* --- the ports of a chain --- */
 
 static struct port *
 port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
@@ -169,7 +86,7 @@ read_open(struct chain *ch)
 	}
 	cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
 	p = r->client;
-	p->end = (struct endpoint){.line = route_line, .event = read_event, .arg = p};
+	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};
 	p->queue.live = true;
 	in = proc_copy(STDIN_FILENO);
 	out = proc_copy(STDOUT_FILENO);

@@ -155,19 +155,13 @@ struct route {
 /* Makes the ports. Returns 0, or -1 with errno. */
 int read_open(struct chain *);
 void read_free(struct route *);
-/* What an endpoint of a port reports. */
-void read_event(void *port, enum endpoint_event);
 
 /* --- process.c: the processes of a read chain, and what dead ones leave --- */
 
 extern const struct flow read_flow;
 
-/* The agent has closed its input: fails the requests that it has not read. */
-void process_fail_unread(struct port *);
-/* All is read that a component wrote that has ended: what it was asked fails, what it has asked is withdrawn. */
-void process_end_output(struct port *);
-/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
-bool process_ask_other_dialect(struct port *);
+/* Handles what the endpoint of a port reports. */
+void process_event(void *port, enum endpoint_event);
 
 /* --- port.c: requests in flight, queues and admission --- */
 

@@ -59,10 +59,17 @@ void send_withdrawal(struct port *);
  */
 int send_list_peers(const struct port *proxy, struct slice result, struct splices *, struct buf *with);
 
+/* What initialize is called at this port: a JSON string, in `name`. */
+struct slice send_initialize_method(const struct port *, struct buf *name);
+/* A proxy has died before it was initialized: is the other dialect worth a try? Then it is set. */
+bool send_set_other_dialect(struct component *);
+/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
+bool send_in_other_dialect(struct port *);
+/* Sends a new process of a proxy the request initialize that it was sent. Returns 0, or -1. */
+int send_initialize_again(struct component *);
+
 /* --- init.c: initialization --- */
 
-/* What initialize is called at this port: a JSON string, in `name`. */
-struct slice init_method(const struct port *, struct buf *name);
 /* Handles a request to initialize that goes down. */
 void init_request(struct port *, struct slice line, const struct msg *, struct plain *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */

@@ -134,7 +134,7 @@ agent_start(struct revive *r)
 	agent_close(r);
 	a->tail.n = 0;
 	*a = (struct agent){.first = a->first, .tail = a->tail, .unread = -1, .half_closed = {.expired = on_half_closed, .arg = r},
-		.pipes = {.line = revive_agent_line, .event = on_event, .arg = r}, .errors = {.line = relay_error, .arg = a}};
+		.pipes = {.line = r->agent_line, .event = on_event, .arg = r}, .errors = {.line = relay_error, .arg = a}};
 	a->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_process, .arg = r};
 	if (a->child.pid < 0)
 		return cli_not_started(revive_name, spec.argv[0], stage == PROC_EXEC, errno);

@@ -2,6 +2,7 @@
  * Brings a new process of the agent to where the last one was: initialize, authenticate, and then one session after the other:
  * session/resume if the agent has it, else session/load; then the mode, the model and the options that differ.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <utlist.h>
 
@@ -9,6 +10,12 @@
 
 /* How many processes may die of the restoration of one session. */
 enum { TRIES = 2 };
+
+void
+restore_put_id(struct revive *r, struct buf *to)
+{
+	need(buf_printf(to, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked));
+}
 
 static void
 ask(struct revive *r, const char *method, struct slice params)
@@ -19,55 +26,9 @@ ask(struct revive *r, const char *method, struct slice params)
 	id->n = 0;
 	if (!r->end.begun)
 		loop_add_timer(r->loop, &r->timer, r->options->init_timeout);
-	revive_put_id(r, id);
+	restore_put_id(r, id);
 	need(msg_make_request(&line, buf_slice(id), method, params));
 	need(endpoint_put_line(&r->agent.pipes, NULL, buf_slice(&line), false));
-}
-
-/* --- the end of a restoration --- */
-
-/* Says in a session that it goes on, or is lost. */
-static void
-send_notice(struct revive *r, struct revive_session *s)
-{
-	SCOPED struct buf text = {0}, params = {0};
-
-	need(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
-		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
-	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
-		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
-	need(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
-	s->notified = s->lost.n > 0;
-	revive_notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
-}
-
-/* Version 2: ends the turn, whose prompt has its response already. */
-static void
-send_idle(struct revive *r, struct revive_session *s)
-{
-	SCOPED struct buf params = {0};
-
-	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
-		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
-		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
-	s->running = false;
-	revive_notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
-}
-
-static void
-finish(struct revive *r)
-{
-	struct revive_session *s;
-
-	if (!r->end.begun)
-		loop_remove_timer(r->loop, &r->timer);
-	DL_FOREACH(r->memory.sessions, s) {
-		if (r->memory.notices && !s->notified)
-			send_notice(r, s);
-		if (s->running)
-			send_idle(r, s);
-	}
-	revive_go_on(r);
 }
 
 /* --- one session after the other --- */
@@ -100,12 +61,10 @@ restore_next(struct revive *r)
 		else
 			break;
 	}
-	r->restore.step = RESTORE_OPEN;
+	r->restore.step = s ? RESTORE_OPEN : RESTORE_DONE;
 	r->restore.session = s;
-	if (!s) {
-		finish(r);
+	if (!s)
 		return;
-	}
 	s->tries++;
 	ask(r, acp_name(m->resumes ? ACP_SESSION_RESUME : ACP_SESSION_LOAD, ACP_PLAIN), buf_slice(&s->params));
 }
@@ -221,7 +180,7 @@ restore_begin(struct revive *r)
 	return n;
 }
 
-void
+bool
 restore_response(struct revive *r, const struct msg *m)
 {
 	struct restore *to = &r->restore;
@@ -252,6 +211,7 @@ restore_response(struct revive *r, const struct msg *m)
 			memory_read_settings(m->result, SETTING_OPTIONS, to->settings);
 		set_next(r);
 	}
+	return to->step == RESTORE_DONE;
 }
 
 void

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "lib/run/proc.h"
 
@@ -60,8 +61,8 @@ refuse(struct revive *r, struct slice id, int code, const char *why, struct slic
 	to_client(r, &line);
 }
 
-void
-revive_notify(struct revive *r, const char *method, const struct buf *params)
+static void
+notify(struct revive *r, const char *method, const struct buf *params)
 {
 	SCOPED struct buf line = {0};
 
@@ -143,26 +144,60 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	return true;
 }
 
-void
-revive_go_on(struct revive *r)
+/* --- the end of a restoration --- */
+
+/* Says in a session that it goes on, or is lost. */
+static void
+send_notice(struct revive *r, struct revive_session *s)
+{
+	SCOPED struct buf text = {0}, params = {0};
+
+	need(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
+		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
+	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
+		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
+	need(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
+	s->notified = s->lost.n > 0;
+	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+/* Version 2: ends the turn, whose prompt has its response already. */
+static void
+send_idle(struct revive *r, struct revive_session *s)
+{
+	SCOPED struct buf params = {0};
+
+	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
+		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
+		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
+	s->running = false;
+	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+/* Says so to the client, and forwards what has waited. */
+static void
+finish_restoration(struct revive *r)
 {
 	SCOPED struct buf all = r->waiting;
 	struct slice left = buf_slice(&all);
 	struct line line = {0};
+	struct revive_session *s;
 
+	if (!r->end.begun)
+		loop_remove_timer(r->loop, &r->timer);
 	r->state = RUNNING;
 	r->waiting = (struct buf){0};
+	DL_FOREACH(r->memory.sessions, s) {
+		if (r->memory.notices && !s->notified)
+			send_notice(r, s);
+		if (s->running)
+			send_idle(r, s);
+	}
 	while (line_next(&left, &line.text))
 		forward_down(r, &line, left.n == 0 && all.p[all.n - 1] != '\n');
 }
 
 /* --- agent to client --- */
-
-void
-revive_put_id(struct revive *r, struct buf *to)
-{
-	need(buf_printf(to, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked));
-}
 
 /* A request of a later process gets an id of ours; so does its cancellation. False: the line goes nowhere. */
 static bool
@@ -174,7 +209,7 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 	SCOPED struct buf id = {0}, text = {0};
 
 	if (m->kind == MSG_REQUEST) {
-		revive_put_id(r, &id);
+		restore_put_id(r, &id);
 		splice_value(&splices, own, buf_slice(&id));
 		m->id = buf_slice(&id);
 		request_open(r, ACP_AGENT, m, own);
@@ -191,8 +226,8 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 	return true;
 }
 
-bool
-revive_agent_line(void *arg, enum input_got got, const struct line *line)
+static bool
+on_agent_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct revive *r = arg;
 	struct request *request;
@@ -205,7 +240,8 @@ revive_agent_line(void *arg, enum input_got got, const struct line *line)
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
 		if (r->restore.id.n && msg_same_id(m.id, buf_slice(&r->restore.id))) {
-			restore_response(r, &m);
+			if (restore_response(r, &m))
+				finish_restoration(r);
 			return true;
 		}
 		request = msg_null_id(&m) ? NULL : requests_find(r->requests, ACP_CLIENT, m.id);
@@ -289,7 +325,7 @@ fail_open(struct revive *r)
 		} else if (endpoint_can_read(&r->client)) {
 			params.n = 0;
 			need(buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)request->id.n, request->id.p));
-			revive_notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
+			notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
 		}
 		request_free(r, request);
 	}
@@ -366,7 +402,7 @@ start_again(struct revive *r)
 	r->restore.id.n = 0;
 	need(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
 		? -1 : buf_add(&params, "}", 1));
-	revive_notify(r, "_acp-revive/restarted", &params);
+	notify(r, "_acp-revive/restarted", &params);
 	if (!start(r)) {
 		end(r);
 		return;
@@ -413,13 +449,6 @@ settle(void *arg)
 		r->end.moved = r->agent.pipes.out.written + r->client.out.written;
 		loop_add_timer(r->loop, &r->timer, r->options->grace);
 	}
-}
-
-void
-revive_changed(struct revive *r)
-{
-	if (!r->settle.added)
-		loop_add_task(r->loop, &r->settle);
 }
 
 static void
@@ -477,7 +506,7 @@ revive_run(const struct revive_options *options)
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct revive r = {.options = options, .settle = {.run = settle, .arg = &r},
 		.timer = {.expired = on_timer, .arg = &r},
-		.client = {.line = on_client_line, .event = on_client_event, .arg = &r}, .agent.unread = -1};
+		.client = {.line = on_client_line, .event = on_client_event, .arg = &r}, .agent_line = on_agent_line, .agent.unread = -1};
 	int in, out;
 
 	r.loop = loop_new(ending, on_signal, &r);

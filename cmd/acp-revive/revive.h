@@ -69,7 +69,7 @@ struct memory {
 
 /* How far a new process has come. */
 struct restore {
-	enum { RESTORE_INITIALIZE, RESTORE_LOGIN, RESTORE_OPEN, RESTORE_SET } step;
+	enum { RESTORE_INITIALIZE, RESTORE_LOGIN, RESTORE_OPEN, RESTORE_SET, RESTORE_DONE } step;
 	struct revive_session *session; /* what is being restored, or NULL */
 	struct buf settings[SETTINGS];  /* the new process's */
 	size_t set;                /* how many of the session's settings, and then options, have been compared */
@@ -83,6 +83,7 @@ struct revive {
 	enum { RUNNING, RESTORING, OVER } state;
 	struct endpoint client;
 	struct agent agent;
+	bool (*agent_line)(void *revive, enum input_got, const struct line *); /* of its standard output */
 	struct requests *requests; /* open ones; owner: the params of the client's, or the agent's own id, a text of ours; or NULL */
 	struct memory memory;
 	struct restore restore;
@@ -109,6 +110,13 @@ need(int r)
 {
 	if (r < 0)
 		cli_die(EXIT_FAILED, revive_name, "out of memory");
+}
+
+/* Something was read or written, or has ended: what follows from it is decided before the loop waits again. */
+static inline void
+revive_changed(struct revive *r)
+{
+	loop_add_task(r->loop, &r->settle);
 }
 
 /* --- agent.c: the process of the agent --- */
@@ -144,23 +152,15 @@ void memory_free(struct memory *);
 
 /* Sends the first request of a new process. Returns how many sessions are to be restored. */
 size_t restore_begin(struct revive *);
-/* Takes the response to the request that was sent last. */
-void restore_response(struct revive *, const struct msg *);
+/* Takes the response to the request that was sent last. Is all restored? */
+bool restore_response(struct revive *, const struct msg *);
+/* Appends a new id of ours, a JSON string. */
+void restore_put_id(struct revive *, struct buf *to);
 void restore_free(struct restore *);
 
 /* --- revive.c --- */
 
 /* Runs until both sides have ended. Returns the exit status, after messages on standard error. */
 int revive_run(const struct revive_options *);
-/* Something was read or written, or has ended. */
-void revive_changed(struct revive *);
-/* Takes a line of the agent's standard output. */
-bool revive_agent_line(void *revive, enum input_got, const struct line *);
-/* Appends a new id, a JSON string. */
-void revive_put_id(struct revive *, struct buf *to);
-/* Sends the client a notification. */
-void revive_notify(struct revive *, const char *method, const struct buf *params);
-/* The new process has all that the last one had: forwards what has waited. */
-void revive_go_on(struct revive *);
 
 #endif
