@@ -170,16 +170,6 @@ check_end(struct tool *t, struct budget *b, const struct turn_end *e)
 	return why != NULL;
 }
 
-static void
-count(struct budget *b, const struct turn_end *e)
-{
-	if (__builtin_add_overflow(b->tokens, e->output, &b->tokens))
-		b->tokens = UINT64_MAX;
-	b->gains[1] = b->gains[0];
-	b->gains[0] = e->output;
-	b->estimated |= e->estimated;
-}
-
 static int
 nudge(struct tool *t, struct budget *b)
 {
@@ -273,7 +263,11 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	struct budget_session *s = b->tag.session;
 
-	count(b, e);
+	if (__builtin_add_overflow(b->tokens, e->output, &b->tokens))
+		b->tokens = UINT64_MAX;
+	b->gains[1] = b->gains[0];
+	b->gains[0] = e->output;
+	b->estimated |= e->estimated;
 	if (e->idle) {
 		s->idle.received.n = s->idle.forwarded.n = 0;
 		tool_check(t, buf_add_slice(&s->idle.received, e->outcome));

@@ -188,12 +188,6 @@ read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slic
 
 /* --- the file --- */
 
-static bool
-is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Only what is a ledger, or empty, is ever appended to or cut. 0, or -1 with errno. */
 static int
 check_kind(int fd, struct stat *st)
@@ -217,7 +211,7 @@ open_file(struct tool *t, struct ledger *l)
 {
 	struct stat st;
 
-	if (l->fd >= 0 && stat(l->path, &st) == 0 && is_same(&st, &l->file))
+	if (l->fd >= 0 && stat(l->path, &st) == 0 && st.st_dev == l->file.st_dev && st.st_ino == l->file.st_ino)
 		return 0;
 	if (l->fd >= 0)
 		close(l->fd);
@@ -325,21 +319,6 @@ append(struct ledger *l)
 
 /* --- for limits --- */
 
-/*
- * Writes what is to be written. Entries that are still unwritten must be in the sums; those that are written now will be read,
- * and must not be there twice.
- */
-static void
-write_entries(struct tool *t, struct ledger *l)
-{
-	size_t before = l->unwritten.n;
-
-	if (append(l) < 0)
-		report_trouble(t, "%s", strerror(errno));
-	if (l->unwritten.n ? l->unwritten.n != before || !l->counted : l->counted)
-		l->read = -1;
-}
-
 static void
 begin_sums(struct tool *t, struct ledger *l)
 {
@@ -367,6 +346,7 @@ refresh(struct tool *t, bool patient)
 	struct ledger *l = t->ledger;
 	bool locked, unchanged;
 	struct stat st = {0};
+	size_t before;
 	off_t end;
 
 	for (size_t i = 0; i < limits->n; i++) {
@@ -390,8 +370,13 @@ refresh(struct tool *t, bool patient)
 		flock(l->fd, LOCK_UN);
 		return;
 	}
-	if (locked && l->unwritten.n)
-		write_entries(t, l);
+	if (locked && (before = l->unwritten.n) > 0) {
+		if (append(l) < 0)
+			report_trouble(t, "%s", strerror(errno));
+		/* What is still unwritten must be in the sums. What was written now will be read, and must not be there twice. */
+		if (l->unwritten.n ? l->unwritten.n != before || !l->counted : l->counted)
+			l->read = -1;
+	}
 	if (st.st_size < l->read || (!locked && l->unwritten.n && !l->counted))
 		l->read = -1;
 	if (l->read < 0)

@@ -4,24 +4,12 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* Adds the explanation, after the user's own blocks. */
-static int
-explain(struct tool *t, struct budget_session *s, struct slice blocks)
-{
-	struct buf block = {0};
-	int r = (!json_is_empty(blocks) && buf_add(&block, ",", 1)) || acp_put_text_block(&block, slice_of(explanation))
-		|| frame_replace(t->frame, slice(blocks.p + blocks.n - 1, 0), buf_slice(&block)) ? -1 : 0;
-
-	buf_free(&block);
-	s->explained |= r == 0;
-	return r;
-}
-
 static int
 open_budget(struct tool *t, struct budget_session *s, const struct msg *m)
 {
 	struct slice blocks = json_get(m->params, acp_prompt);
 	uint64_t target = t->options->target;
+	SCOPED struct buf block = {0};
 
 	if (json_type(blocks) != JSON_ARRAY || commands_prompt(t->commands, m))
 		return 0;
@@ -32,7 +20,12 @@ open_budget(struct tool *t, struct budget_session *s, const struct msg *m)
 	s->budget = budget_new(t, s, target, m->id);
 	if (!s->budget)
 		return -1;
-	return s->explained ? 0 : explain(t, s, blocks);
+	if (s->explained)
+		return 0;
+	/* The explanation comes after the user's own blocks. */
+	s->explained = !((!json_is_empty(blocks) && buf_add(&block, ",", 1)) || acp_put_text_block(&block, slice_of(explanation))
+		|| frame_replace(t->frame, slice(blocks.p + blocks.n - 1, 0), buf_slice(&block)));
+	return s->explained ? 0 : -1;
 }
 
 /* A prompt is forwarded: it replaces the budget of the last one. */
@@ -168,18 +161,6 @@ prompts_cancelled(struct tool *t, struct budget_session *s)
 
 /* --- --at: when the context has reached a level, a text is sent before the next prompt --- */
 
-static void
-warn(struct tool *t, struct budget_session *s, size_t i)
-{
-	const struct at *at = &t->options->at[i];
-
-	if (at->text[0] != '/' || (s->at.warned & 1u << i) || commands_has(t->commands, buf_slice(&s->id), at->text))
-		return;
-	s->at.warned |= 1u << i;
-	session_report(t, s, "--at %u%%: the agent does not list %.*s among its commands", at->level,
-		(int)strcspn(at->text, " \t\r\n"), at->text);
-}
-
 /* Sends the next text that is due. Returns whether there was one. */
 static bool
 ahead_ask(struct tool *t, struct budget_session *s)
@@ -202,8 +183,13 @@ ahead_ask(struct tool *t, struct budget_session *s)
 		return false;
 	s->at.fired |= 1u << i;
 	s->at.tried |= 1u << i;
-	warn(t, s, i);
-	s->at.runs = session_prompt(t, s, slice_of(o->at[i].text), &s->at.tag) == 0;
+	text = o->at[i].text;
+	if (text[0] == '/' && !(s->at.warned & 1u << i) && !commands_has(t->commands, buf_slice(&s->id), text)) {
+		s->at.warned |= 1u << i;
+		session_report(t, s, "--at %u%%: the agent does not list %.*s among its commands", o->at[i].level,
+			(int)strcspn(text, " \t\r\n"), text);
+	}
+	s->at.runs = session_prompt(t, s, slice_of(text), &s->at.tag) == 0;
 	return s->at.runs;
 }
 

@@ -46,19 +46,6 @@ put_time_left(const struct budget *b, uint64_t now, struct buf *to)
 	return buf_printf(to, " \u00b7 ~%" PRIu64 "s", s);
 }
 
-static int
-put_used(const struct budget *b, struct buf *to)
-{
-	const char *about = b->estimated ? "~" : "";
-
-	if (buf_printf(to, "Target: %s", about) || put_grouped(to, b->tokens))
-		return -1;
-	if (b->tokens >= b->target)
-		return buf_add_string(to, " used (") || put_grouped(to, b->target) || buf_add_string(to, " min \u2713)") ? -1 : 0;
-	return buf_add_string(to, " / ") || put_grouped(to, b->target)
-		|| buf_printf(to, " (%s%" PRIu64 "%%)", about, percent_of(b->tokens, b->target)) ? -1 : 0;
-}
-
 /* --- where it goes --- */
 
 int
@@ -134,9 +121,15 @@ report_status(struct tool *t, const struct budget_session *s, struct buf *text)
 void
 status_report(struct tool *t, const struct budget *b, bool ends, const char *why)
 {
+	const char *about = b->estimated ? "~" : "";
 	SCOPED struct buf text = {0};
+	int r = buf_printf(&text, "Target: %s", about) | put_grouped(&text, b->tokens)
+		| buf_add_string(&text, b->tokens >= b->target ? " used (" : " / ") | put_grouped(&text, b->target);
 
-	if (put_used(b, &text) == 0 && (ends || put_time_left(b, frame_now(t->frame), &text) == 0)
-		&& (!why || buf_printf(&text, ": %s", why) == 0))
+	if (b->tokens >= b->target)
+		r |= buf_add_string(&text, " min \u2713)");
+	else
+		r |= buf_printf(&text, " (%s%" PRIu64 "%%)", about, percent_of(b->tokens, b->target));
+	if (r == 0 && (ends || put_time_left(b, frame_now(t->frame), &text) == 0) && (!why || buf_printf(&text, ": %s", why) == 0))
 		report_status(t, b->tag.session, &text);
 }

@@ -148,17 +148,6 @@ spends(struct scan r, uint64_t *n)
 	return skip(&r, "s") && word_ends(&r);
 }
 
-static bool
-anywhere(struct slice text, uint64_t *n)
-{
-	struct scan r = {text.p, text.p + text.n};
-
-	for (; r.p < r.end; r.p++)
-		if ((r.p == text.p || !in_word(r.p[-1])) && spends(r, n))
-			return true;
-	return false;
-}
-
 static uint64_t
 target_in(struct slice text)
 {
@@ -166,8 +155,11 @@ target_in(struct slice text)
 	uint64_t n = 0;
 
 	skip_space(&r);
-	if ((skip(&r, "+") && amount(&r, &n) && word_ends(&r)) || at_end(text, &n) || anywhere(text, &n))
+	if ((skip(&r, "+") && amount(&r, &n) && word_ends(&r)) || at_end(text, &n))
 		return n;
+	for (r.p = text.p; r.p < r.end; r.p++)
+		if ((r.p == text.p || !in_word(r.p[-1])) && spends(r, &n))
+			return n;
 	return 0;
 }
 

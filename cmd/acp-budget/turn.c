@@ -1,16 +1,6 @@
 /* How turns end: with a response, or (v2) with an idle state. */
 #include "cmd/acp-budget/budget.h"
 
-/* Its end will not come. Nothing is sent from here: prompts that wait for it are shown again when the clock rings. */
-static void
-lose(struct tool *t, struct budget_session *s, struct budget *b, const struct session_turn *turn)
-{
-	if (b)
-		budget_end(t, b, "its turn was lost");
-	else if (turn->data && s->at.runs)
-		tool_alarm(t, s->at.deadline = frame_now(t->frame));
-}
-
 static void
 note_end(struct tool *t, struct budget_session *s, const struct session_turn *turn)
 {
@@ -23,8 +13,12 @@ note_end(struct tool *t, struct budget_session *s, const struct session_turn *tu
 	/* What acp-budget itself has ended is dealt with there. */
 	if (!e)
 		return;
+	/* Its end will not come. Nothing is sent from here: prompts that wait for it are shown again when the clock rings. */
 	if (turn->unfinished) {
-		lose(t, s, b, turn);
+		if (b)
+			budget_end(t, b, "its turn was lost");
+		else if (tag && s->at.runs)
+			tool_alarm(t, s->at.deadline = frame_now(t->frame));
 		return;
 	}
 	/* A turn ends last of all whose prompts were accepted while it ran. */
