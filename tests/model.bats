@@ -54,7 +54,7 @@ teardown() {
 	python3 "$TOP/tests/model/redact.py"
 }
 
-@test "acp-check finds the same in chunks that are like the one before and in chunks that are not" {
+@test "acp-check and acp-stat find the same in chunks that are like the one before and in chunks that are not" {
 	python3 "$TOP/tests/model/chunks.py"
 }
 
