@@ -1,4 +1,5 @@
 # check.bash: conversations, and what acp-check makes of them.
+# shellcheck disable=SC2154 # what bats puts there
 
 # Lines as a recording: "> MESSAGE" is the client's, "< MESSAGE" the agent's; anything else is a record.
 records() {

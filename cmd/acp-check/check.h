@@ -181,7 +181,6 @@ void check_capabilities(struct check *, const struct message *, struct slice kin
  * response has offered what it is for. */
 void check_offers(struct check *, const struct message *, struct slice kind, struct slice update);
 bool check_offered(struct check *, const struct message *);
-void offers_free(struct offers *);
 /* What the other side needs to advertise for this name (a JSON string); NULL: nothing. */
 enum covered_kind {
 	COVERED_METHOD, COVERED_UPDATE, COVERED_CONTENT, COVERED_SERVER, COVERED_OPTION, COVERED_OUTCOME, COVERED_STOP, COVERED_KINDS

@@ -10,13 +10,6 @@
 /* What was offered. A session's own: ALL_: at least one of the kind. */
 enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED };
 
-void
-offers_free(struct offers *o)
-{
-	free(o->at);
-	*o = (struct offers){0};
-}
-
 /* The place of a digest, or the empty one where it belongs. */
 static uint64_t *
 place(const struct offers *o, uint64_t digest)

@@ -141,7 +141,7 @@ const struct rule rules[RULES] = {
 		"A state does not list the work in the background, as an earlier one did, or lists a call or terminal that was not announced (v2).",
 		"schema, BackgroundWork: the agent MUST announce each item before, and include the list on every state update"},
 	[RULE_COMPACTION_ENDED] = {"compaction-ended", LEVEL_VIOLATION,
-		"A compaction goes on, or begins anew, after it has ended.",
+		"A compaction continues or starts again after it has ended.",
 		"v1/draft/prompt-turn, session compaction: the id MUST NOT be reused; chunks come before a terminal update"},
 	[RULE_CANCELLED_TURN] = {"cancelled-turn", LEVEL_VIOLATION,
 		"A turn that was cancelled did not end with the stop reason cancelled.",
@@ -230,7 +230,7 @@ const struct unchecked unchecked[] = {
 	{"v2/prompt-lifecycle", "The agent reports running before work without a prompt, and when blocked work goes on.",
 		"what runs in the background sends the same updates while the session is idle"},
 	{"v2/prompt-lifecycle", "The agent reports idle when all work has ended.", "a recording may end before that"},
-	{"v2/prompt-lifecycle", "A prompt that was inserted is not answered with an error.", "which message is whose only the answer says"},
+	{"v2/prompt-lifecycle", "A prompt that was inserted is not answered with an error.", "only the response says which message is whose"},
 	{NULL, NULL, NULL},
 };
 

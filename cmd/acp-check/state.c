@@ -1,6 +1,8 @@
 /* What is known of the connection, and of the message that is checked: for all other files. */
 #include "cmd/acp-check/check.h"
 
+#include <stdlib.h>
+
 void
 check_begin(struct check *c, bool partial)
 {
@@ -9,7 +11,7 @@ check_begin(struct check *c, bool partial)
 	buf_free(&c->c.initialize_params);
 	buf_free(&c->c.released);
 	buf_free(&c->c.logins);
-	offers_free(&c->c.offers);
+	free(c->c.offers.at);
 	c->marks++;
 	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
 }

@@ -100,7 +100,7 @@ shapes_scan(struct shapes *all, struct slice line, struct msg *m, struct json_er
 		m->shape = learn(all, m);
 		return kind;
 	}
-	*m = (struct msg){.kind = MSG_NOTIFICATION, .what = s->what, .text = line, 
+	*m = (struct msg){.kind = MSG_NOTIFICATION, .what = s->what, .text = line,
 		.method = moved(s, METHOD, line), .params = moved(s, PARAMS, line), .shape = s};
 	m->params.n += line.n - s->before - s->after;
 	return MSG_NOTIFICATION;

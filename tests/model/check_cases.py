@@ -470,7 +470,7 @@ HOLDS = [
     (BEGIN2 + turn2(update('terminal_update', terminalId='t'), update('terminal_output_chunk', terminalId='t', data='YQ==')),),
     (BEGIN2 + close + [asks(4, 'session/resume', replayFrom={'type': 'start'}, **resume), said2(), changes2('completed'), state('idle'), gives(4)],),
     (BEGIN2 + close + [asks(4, 'session/resume', **resume), state('idle'), usage(1), gives(4)],),
-    (begins2() + opens(mcpServers=[STDIO]),), 
+    (begins2() + opens(mcpServers=[STDIO]),),
     (logs_in2(LOGIN2) + [asks(1, 'auth/login', methodId='x'), gives(1), asks(2, 'auth/logout'), gives(2)],),
     (BEGIN2 + [state('running'), state('idle', stopReason='cancelled'), *close, state('idle')][:-1],),
     [prompt(), *close, ends(2, 'cancelled')],
