@@ -135,30 +135,6 @@ component() {
 }
 
 # bats test_tags=slow
-@test "bypass: a request of the agent that its proxy had not read reaches the proxy above, and its response the agent" {
-	cat >asks <<-'EOS'
-		#!/bin/sh
-		read -r line
-		echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
-		while [ ! -e go ]; do sleep 0.01; done
-		echo '{"jsonrpc":"2.0","id":"own","method":"_x/ask","params":{"k":1}}'
-		exec cat >answers
-	EOS
-	chmod +x asks
-	start --no-mcp --on-crash bypass --restarts 0/1m --record r.rec -p acp-tap -p acp-tap -- ./asks
-	begin
-	kill -STOP "$(pid_of acp-tap.2)"
-	touch go
-	# What is recorded on the hop between the two is on its way to the one that is stopped.
-	await_line r.rec grep -F _x/ask >/dev/null
-	kill -KILL "$(pid_of acp-tap.2)"
-	says 'acp-tap.2: died .*bypassed; messages forwarded past it: 1'
-	gets _x/ask
-	say '{"jsonrpc":"2.0","id":'"$(jq -c 'select(.method == "_x/ask").id' got)"',"result":{"yes":1}}'
-	await_line answers grep -F '"id":"own","result":{"yes":1}' >/dev/null
-	ends 0
-}
-
 @test "bypass: a cancellation that its proxy had not read reaches the agent" {
 	component proxy 0 </dev/null
 	start --no-mcp --on-crash bypass --restarts 0/1m --record r.rec -p ./proxy -- ./agent

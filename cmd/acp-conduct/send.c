@@ -79,6 +79,8 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 	/* From one envelope into another, where acp-conduct is itself a proxy: what belonged to the last hop is gone. */
 	if (pl->envelope && wraps(to, pl->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
 		inner = pl->inner;
+		/* What a dead proxy had not read has the id of its hop there, not that of its sender. */
+		inner.id = m->id;
 		msg_moved(text, s.at, s.n, bare.p, &inner);
 		text = buf_slice(&bare);
 		block = NULL;
