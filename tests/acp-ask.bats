@@ -194,7 +194,7 @@ teardown() {
 	agent '{"status":4}'
 	run -4 ask hi
 	run -7 acp-ask hi -- sh -c 'exit 7'
-	assert_output 'acp-ask: the agent ended (exit status 7)'
+	assert_output 'acp-ask: the agent ended before it responded to initialize (exit status 7)'
 }
 
 # bats test_tags=slow

@@ -457,7 +457,7 @@ acp-budget: 2 turns are not in the ledger'
 
 @test "--report of what is not there, and of what is empty" {
 	run -2 acp-budget --report --ledger nowhere
-	assert_output 'acp-usage: nowhere: No such file or directory'
+	assert_output 'acp-budget: nowhere: No such file or directory'
 	: >ledger
 	run -2 acp-budget --report --ledger ledger
 }

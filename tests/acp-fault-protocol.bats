@@ -66,6 +66,19 @@ responses() {
 	assert_equal "$(faults '[.n, .method, .id, .fault]')" '[1,"a",1,"hang"]'
 }
 
+@test "a selection or a method that fits no message is reported at the end" {
+	printf '%s\n' '{"id":1,"method":"session/prompt"}' >in
+	run -0 --separate-stderr acp-fault --hang session/promt <in
+	assert_equal "$stderr" 'acp-fault: --hang: no message is selected (did you mean session/prompt?); there are: session/prompt'
+	run -0 --separate-stderr acp-fault -m session/promt --hang session/prompt <in
+	assert_equal "$stderr" 'acp-fault: no message is selected (did you mean session/prompt?); there are: session/prompt'
+	printf '%s\n' '--drop 1 -m x*' '--hang session/prompt --from-match 9' >plan
+	run -0 --separate-stderr acp-fault --plan plan <in
+	assert_equal "$stderr" 'acp-fault: line 1 of the plan: no message is selected; there are: session/prompt'
+	run -0 --separate-stderr acp-fault --hang m </dev/null
+	assert_equal "$stderr" ''
+}
+
 @test "--error and --hang choose like the others: the second of them, once" {
 	numbered 4 >in
 	acp-fault --hang m --from-match 2 --once <in >out

@@ -113,7 +113,7 @@ teardown() {
 	numbered 3 >in
 	run --separate-stderr acp-fault --drop 1 -w '.id | error("no")' <in
 	assert_equal "$output" "$(cat in)"
-	assert_equal "$stderr" 'acp-fault: --where: no'
+	assert_equal "$stderr" $'acp-fault: --where: no\nacp-fault: no message is selected; there are: m'
 }
 
 # --- each fault ---

@@ -179,7 +179,7 @@ teardown() {
 	mkdir -m 700 run/acp
 	ln -s "$PWD/shared/sock" run/acp/7
 	run -2 timeout 60 acp-tap --attach auto
-	assert_output 'acp-tap: nothing is shared (acp-share, acp-conduct --control)'
+	assert_output 'acp-tap: no stream is shared: put "acp-share --" before the agent'\''s command'
 	run ! grep -q asked asked
 	kill %%
 }

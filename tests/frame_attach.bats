@@ -360,11 +360,11 @@ queue_is_full() {
 @test "auto: no chain, one, several" {
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
-	assert_output "rulefilter: nothing is shared (acp-share, acp-conduct --control)"
+	assert_output 'rulefilter: no stream is shared: put "acp-share --" before the agent'\''s command'
 	mkdir -m 0700 "$XDG_RUNTIME_DIR/acp"
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
-	assert_output "rulefilter: nothing is shared (acp-share, acp-conduct --control)"
+	assert_output 'rulefilter: no stream is shared: put "acp-share --" before the agent'\''s command'
 
 	conduct "$XDG_RUNTIME_DIR/acp/1"
 	FILTER_ATTACH=auto rulefilter 2>seen 9>&- 3>&- &

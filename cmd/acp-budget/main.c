@@ -189,6 +189,9 @@ report(const struct options *o)
 
 	if (!path)
 		cli_no_memory(tool_name);
+	/* acp-usage would report it under its own name. */
+	if (access(path, R_OK) < 0)
+		cli_die(EXIT_USAGE, tool_name, "%s: %s", path, strerror(errno));
 	/* The manual of exec promises that they are not changed. */
 	execvp(program ? program : name, (char **)(size_t)argv);
 	exit(cli_not_started(tool_name, name, true, errno));

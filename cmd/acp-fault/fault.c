@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -428,6 +429,27 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	settle(x);
 }
 
+/* Warns of a selection, or of the method of a fault, that fits none of the messages. */
+static void
+warn_of_missed(const struct fault_state *x, const struct rule *r)
+{
+	SCOPED struct buf text = {0};
+	const struct fault_kind *k = NULL;
+	char room[sizeof("line 4294967295 of the plan: ")] = "";
+
+	if (!select_missed(r->select, &text)) {
+		for (k = fault_kinds; k < fault_kinds + FAULTS; k++)
+			if (r->of[k->fault].method && select_missed(r->of[k->fault].method, &text))
+				break;
+		if (k == fault_kinds + FAULTS)
+			return;
+	}
+	if (r->line)
+		snprintf(room, sizeof(room), "line %u of the plan: ", r->line);
+	frame_warn(x->frame, "%s%s%s%s%s", room, k ? "--" : "", k ? k->option : "", k ? ": " : "",
+		buf_string(&text) ? text.p : "no message is selected");
+}
+
 /* Sends everything that waits, whatever its time. */
 static int
 end(void *state, struct frame *f)
@@ -438,6 +460,8 @@ end(void *state, struct frame *f)
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && !is_dead(x); dir++)
 		send_waiting(x, &x->tracks[dir], 0, false);
 	send_due(x, UINT64_MAX);
+	for (size_t i = 0; i < x->options->nrules && !is_dead(x); i++)
+		warn_of_missed(x, &x->options->rules[i]);
 	return 0;
 }
 

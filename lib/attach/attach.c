@@ -21,7 +21,7 @@ enum {
 const char *const attach_words[] = {"watch", "join", "answer"};
 
 static const char silent[] = "acp-share does not respond";
-static const char nothing[] = "nothing is shared (acp-share, acp-conduct --control)";
+static const char nothing[] = "no stream is shared: put \"acp-share --\" before the agent's command";
 
 /* --- one line each way --- */
 

@@ -27,6 +27,7 @@ struct select {
 	struct buf name[2];   /* a method and an update's kind, as plain text */
 	bool failed;          /* a program's failure has been reported */
 	const char *culprit;
+	bool asked;           /* a message was looked at */
 	bool any;             /* a message was selected */
 	struct buf others;    /* until then: the methods and kinds that there are */
 };
@@ -297,6 +298,7 @@ select_match(struct select *s, const struct message *m, char **why)
 
 	*why = NULL;
 	yes = match(s, m, why);
+	s->asked = true;
 	s->any |= yes;
 	for (size_t i = 0; !s->any && i < 2; i++)
 		if (names[i].p)
@@ -311,7 +313,7 @@ select_missed(const struct select *s, struct buf *text)
 	const char *name;
 	size_t n;
 
-	if (s->any || !select_is_set(s))
+	if (s->any || !s->asked || !select_is_set(s))
 		return false;
 	if (choice_missed(&s->session, text))
 		return true;
