@@ -9,8 +9,8 @@
 static const char help[] =
 	"usage: acp-share [OPTION]... [-- COMMAND [ARG]...]\n"
 	"       acp-share --list [-f text|json]\n"
-	"Lets other programs watch and join the stream while it runs: acp-tap, acp-check,\n"
-	"acp-usage, acp-stat and acp-inject with --attach.\n"
+	"Lets other programs watch and join the stream while it runs: acp-top, and with\n"
+	"--attach acp-check, acp-export, acp-inject, acp-stat, acp-tap and acp-usage.\n"
 	"      --control SOCKET|auto\n"
 	"                        socket at which to listen (auto: named after the pid)\n"
 	"      --name NAME       name of this place, for --hop (agent)\n"
