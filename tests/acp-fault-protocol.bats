@@ -72,7 +72,7 @@ responses() {
 	assert_equal "$stderr" 'acp-fault: --hang: no message is selected (did you mean session/prompt?); there are: session/prompt'
 	run -0 --separate-stderr acp-fault -m session/promt --hang session/prompt <in
 	assert_equal "$stderr" 'acp-fault: no message is selected (did you mean session/prompt?); there are: session/prompt'
-	printf '%s\n' '--drop 1 -m x*' '--hang session/prompt --from-match 9' >plan
+	printf '%s\n' '--drop 1 -m x' '--hang session/prompt --from-match 9' >plan
 	run -0 --separate-stderr acp-fault --plan plan <in
 	assert_equal "$stderr" 'acp-fault: line 1 of the plan: no message is selected; there are: session/prompt'
 	run -0 --separate-stderr acp-fault --hang m </dev/null
