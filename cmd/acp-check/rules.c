@@ -231,6 +231,7 @@ const struct unchecked unchecked[] = {
 		"what runs in the background sends the same updates while the session is idle"},
 	{"v2/prompt-lifecycle", "The agent reports idle when all work has ended.", "a recording may end before that"},
 	{"v2/prompt-lifecycle", "A prompt that was inserted is not answered with an error.", "only the response says which message is whose"},
+	{"terminals", "The client still shows the output of a terminal that was released.", "not on the wire"},
 	{NULL, NULL, NULL},
 };
 
