@@ -524,3 +524,18 @@ teardown() {
 	assert_line '      0  method   client  session/prompt'
 	assert_line '      1  method   agent   session/request_permission'
 }
+
+# Each was asked "hello" by acp-ask, with a stand-in for its model (November 2026): claude-agent-acp, codex-acp 0.16, gemini-cli 0.61,
+# opencode 1.18, qwen-code.
+@test "real agents and acp-ask: no finding but notes, each of a member of an earlier draft" {
+	cd "$FIXTURES/live"
+	run -0 acp-check --unstable -l note ./*.rec
+	# A kind of login and a list of models that drafts once had.
+	assert_equal "$(sed -E 's,^\./,,; s/:[0-9]+: [0-9.]+ agent/:/; s/: expected.*//' <<<"$output")" 'codex.rec: initialize response: note: unknown-field: result.authMethods[1].type
+codex.rec: initialize response: note: unknown-field: result.authMethods[1].vars
+codex.rec: initialize response: note: unknown-field: result.authMethods[2].type
+codex.rec: initialize response: note: unknown-field: result.authMethods[2].vars
+gemini.rec: session/new response: note: unknown-field: result.models
+qwen.rec: session/new response: note: unknown-field: result.models'
+	assert_equal "$(cat ./*.rec | grep -c '"method":"session/prompt"')" 5
+}
