@@ -47,7 +47,7 @@ static const char help[] =
 	"                        each session\n"
 	"      --send-every      send them each time\n"
 	"      --attach SOCKET|auto  send into a running stream, or permit; see acp-share\n"
-	"      --hop N|NAME      with --attach, which hop\n"
+	"      --hop NAME        with --attach, which hop\n"
 	"      --leave           with --attach, end when everything has been sent\n"
 	"\n"
 	"For all rules\n"

@@ -32,7 +32,7 @@ extern const struct cli_option frame_options[], frame_watch_options[];
 /* What --help prints for --attach, --hop and --clean; for --follow (lib/watch); and for --way, --grace, --help and --version. */
 #define FRAME_HELP_WATCH \
 	"      --attach SOCKET|auto  watch a running stream; see acp-share\n" \
-	"      --hop N|NAME      which hop of the running stream or recording (0)\n" \
+	"      --hop N|NAME      this hop of the recording (0); of a stream, by name\n" \
 	"      --clean           write lines that are not messages to stderr instead of\n" \
 	"                        forwarding them\n"
 #define FRAME_HELP_FOLLOW \
