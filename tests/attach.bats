@@ -126,7 +126,7 @@ over() {
 @test "auto: none, and several" {
 	run acp-tap --attach auto
 	assert_failure 2
-	assert_output 'acp-tap: nothing is shared (acp-share, acp-conduct --control)'
+	assert_output "acp-tap: no stream is shared: put \"acp-share --\" before the agent's command"
 	start
 	begin
 	acp-share -- sh -c 'cat' </dev/zero >/dev/null 2>&1 9>&- &

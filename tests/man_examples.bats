@@ -219,3 +219,15 @@ runs() {
 	[ "$number" -ge 12 ]
 	[[ -s new.rec && -s session.html && -s chain.rec ]]
 }
+
+@test "the reports that acp-stat(1) and acp-usage(1) show are those of demo.rec" {
+	local line seen=0
+	acp-stat "$FIXTURES/demo.rec" >report
+	COLUMNS=69 acp-usage --summary "$FIXTURES/demo.rec" >>report
+	while IFS= read -r line; do
+		grep -qxF -- "$line" report || fail "$line"
+		((seen += 1))
+	done < <({ page "$TOP/man/acp-stat.1" 500 | sed -n '/^FIGURES$/,/^   Methods$/p' | sed -n '/^     from /,/^     *a second/p' | sed 's/^ \{5\}//'
+		page "$TOP/man/acp-usage.1" 500 | sed -n '/^FORMATS$/,$p' | sed -n '/^ *session  *turns /,/^ *total /p' | sed 's/^ \{11\}//'; })
+	assert_equal "$seen" 20
+}
