@@ -220,14 +220,20 @@ runs() {
 	[[ -s new.rec && -s session.html && -s chain.rec ]]
 }
 
-@test "the reports that acp-stat(1) and acp-usage(1) show are those of demo.rec" {
+@test "what the pages of acp-stat, acp-usage, acp-tap and acp-diff show as their output is that of demo.rec" {
 	local line seen=0
 	acp-stat "$FIXTURES/demo.rec" >report
 	COLUMNS=69 acp-usage --summary "$FIXTURES/demo.rec" >>report
+	COLUMNS=72 acp-tap "$FIXTURES/demo.rec" >>report
+	cp "$FIXTURES/demo.rec" s.rec
+	sed 's/"end_turn"/"max_tokens"/' s.rec >new.rec
+	acp-diff --match params s.rec new.rec >>report || true
 	while IFS= read -r line; do
 		grep -qxF -- "$line" report || fail "$line"
 		((seen += 1))
 	done < <({ page "$TOP/man/acp-stat.1" 500 | sed -n '/^FIGURES$/,/^   Methods$/p' | sed -n '/^     from /,/^     *a second/p' | sed 's/^ \{5\}//'
-		page "$TOP/man/acp-usage.1" 500 | sed -n '/^FORMATS$/,$p' | sed -n '/^ *session  *turns /,/^ *total /p' | sed 's/^ \{11\}//'; })
-	assert_equal "$seen" 20
+		page "$TOP/man/acp-usage.1" 500 | sed -n '/^FORMATS$/,$p' | sed -n '/^ *session  *turns /,/^ *total /p' | sed 's/^ \{11\}//'
+		page "$TOP/man/acp-tap.1" 500 | grep -E '^ {5}  0\.[0-9]{3} ' | sed 's/^ \{5\}//'
+		page "$TOP/man/acp-diff.1" 500 | sed -n '/^ *--- s.rec/,/max_tokens/p' | sed 's/^ \{11\}//'; })
+	assert_equal "$seen" 35
 }

@@ -84,7 +84,7 @@ const struct rule rules[RULES] = {
 		"or logs out of an agent that offers none (v2).",
 		"schema, AuthMethodTerminal: the client MUST NOT pass this method to authenticate; authentication: one of those advertised"},
 	[RULE_AUTH_STATUS] = {"auth-status", LEVEL_VIOLATION,
-		"The agent refuses auth/status because the client is not authenticated, which it was asked about.",
+		"The agent refuses to say in auth/status whether the client is authenticated (error -32000).",
 		"schema, AuthStatusRequest: agents MUST NOT reject it with auth_required (-32000)"},
 	[RULE_SYSTEM_PROMPT] = {"system-prompt", LEVEL_VIOLATION,
 		"A system prompt has no content, or content that is not text.",
