@@ -23,6 +23,7 @@ setup() {
 
 teardown() {
 	exec 8>&- 9<&-
+	end_left_over
 }
 
 # opened COMMAND...: a session with it; $SESSION is its id.

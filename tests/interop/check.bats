@@ -21,6 +21,10 @@ setup() {
 	RUN=$BATS_TEST_TMPDIR/run
 }
 
+teardown() {
+	end_left_over
+}
+
 @test "the tables are those of the pinned schemas" {
 	[[ -z ${NEWEST-} ]] || skip 'the schemas are not the pinned ones'
 	python3 "$TOP/scripts/schema-tables" "$SCHEMAS" | diff - "$TOP/cmd/acp-check/schema_tables.inc"

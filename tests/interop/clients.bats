@@ -11,6 +11,10 @@ setup() {
 	export PATIENCE=60 # 20 MB may take long
 }
 
+teardown() {
+	end_left_over
+}
+
 # A bar is a column's end; none of the commands has one.
 @test "what each client does is what the table says" {
 	[[ -x $PEERS/python/bin/python ]] || skip 'without Python'

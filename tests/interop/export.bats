@@ -9,6 +9,10 @@ setup() {
 	MODEL=$TOP/tests/model/export.py
 }
 
+teardown() {
+	end_left_over
+}
+
 # browse PAGE: its document after it was loaded, in dom, and what the console says, in log.
 browse() {
 	timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \

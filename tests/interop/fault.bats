@@ -9,6 +9,10 @@ setup() {
 	ERR=$BATS_TEST_TMPDIR/err
 }
 
+teardown() {
+	end_left_over
+}
+
 # turns OPTION...: what the client met with acp-fault and these options before the agent; its standard error is in $ERR.
 turns() {
 	node "$PEERS/turns.mjs" 4 acp-fault --seed 1 "$@" -- "${REPLAY[@]}" 2>"$ERR"

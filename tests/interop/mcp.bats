@@ -20,6 +20,10 @@ setup() {
 	PYTHON=$PEERS/python/bin/python
 }
 
+teardown() {
+	end_left_over
+}
+
 # meet COMMAND...: what the agent on the MCP SDK met in a session with this before it.
 meet() {
 	rm -f down out
