@@ -10,9 +10,9 @@
 /* What was offered. A session's own: ALL_: at least one of the kind. */
 enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED };
 
-/* The place of a digest, or the empty one where it belongs. */
+/* The slot of a digest, or the empty one where it belongs. */
 static uint64_t *
-place(const struct offers *o, uint64_t digest)
+slot(const struct offers *o, uint64_t digest)
 {
 	size_t i = digest & (o->room - 1);
 
@@ -30,7 +30,7 @@ grow(struct offers *o)
 		return false;
 	for (size_t i = 0; i < o->room; i++)
 		if (o->at[i] != 0)
-			*place(&more, o->at[i]) = o->at[i];
+			*slot(&more, o->at[i]) = o->at[i];
 	free(o->at);
 	*o = more;
 	return true;
@@ -61,7 +61,7 @@ offer(struct check *c, enum offer what, struct slice session, struct slice id, s
 		c->failed = true;
 		return;
 	}
-	at = place(o, digest);
+	at = slot(o, digest);
 	o->n += *at == 0;
 	*at = digest;
 	o->full |= o->n >= MOST;
@@ -73,7 +73,7 @@ has(struct check *c, enum offer what, struct slice session, struct slice id, str
 	const struct offers *o = &c->c.offers;
 	uint64_t digest = digest_of(c, what, session, id, value);
 
-	return o->n > 0 && *place(o, digest) == digest;
+	return o->n > 0 && *slot(o, digest) == digest;
 }
 
 /* Is what was not offered known to be missing? */
@@ -340,7 +340,7 @@ check_cancel(struct check *c, const struct msg *m)
 		check_find(c, RULE_CAPABILITY, call.p ? "params.toolCallId" : "params.terminalId", "capabilities.cancel of it", call.p ? call : terminal);
 }
 
-/* --- what goes on in a session --- */
+/* --- background work and compaction of a session --- */
 
 /* What runs in the background (v2), as a complete list: no state leaves it out, and all in it was announced. */
 static void

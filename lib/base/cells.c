@@ -98,7 +98,7 @@ fill_gap(struct cells *c)
 	}
 }
 
-/* What goes into the last cell is not known to be the last: the ellipsis takes its place then. */
+/* Puts an ellipsis over the character in the last cell: whether more text follows shows only after it was written. */
 static void
 cut(struct cells *c)
 {

@@ -46,14 +46,14 @@ struct items {
 };
 
 /*
- * Opens a recording; what is no regular file is copied into one first, which has no name. tool (its name, for diagnostics), path and
- * hop are kept. environment: ${NAME} stands for the environment variable. 0, or -1 with errno; close it in any case.
+ * Opens a recording. A pipe is copied into a file without a name first. tool (the name in diagnostics), path and hop must outlive it.
+ * environment: ${NAME} stands for the environment variable. Returns 0, or -1 with errno; close it in any case.
  */
 int items_open(struct items *, const char *tool, const char *path, size_t limit, const char *hop, bool environment);
 void items_close(struct items *);
 /*
- * Reads the next record: the item that it has become; ITEM_NONE where it is none. What is lost is reported, and what is no record: a
- * torn one at the end is RECORD_END. 0; 1 where it is no record; or -1 with errno.
+ * Reads the next record. item: its index, or ITEM_NONE if it makes none. Reports losses and lines that are no records; a torn last
+ * line is RECORD_END. Returns 0, 1 if the line is no record, or -1 with errno.
  */
 int items_next(struct items *, struct record *, uint32_t *item);
 /* After the end: is there no message? That is reported, as is a hop that the recording does not have. */
