@@ -23,6 +23,7 @@ listed() {
 	jq -cn '$ARGS.positional' --args -- "$@"
 }
 
+# bats test_tags=slow
 @test "--editor zed, jetbrains and vscode print JSON with absolute paths" {
 	local name
 	for name in zed jetbrains vscode; do

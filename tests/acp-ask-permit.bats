@@ -77,6 +77,7 @@ one_permission() {
 	assert_equal "$(outcomes)" a
 }
 
+# bats test_tags=slow
 @test "--permit-by: a failure, nonsense or no response in time is a rejection" {
 	for program in 'sh -c "echo a; exit 1"' 'echo nonsense' true ./missing; do
 		one_permission
@@ -95,6 +96,7 @@ one_permission() {
 	assert_equal "$(sent 'select(.id == 5) | .error.code // "response"')" -32800
 }
 
+# bats test_tags=slow
 @test "1,000 permission requests at once, by rules and by programs" {
 	local n
 	n=$(sample 100 400)
@@ -158,6 +160,7 @@ form() {
 	assert_line --partial 'done'
 }
 
+# bats test_tags=slow
 @test "--form has the values of forms; what is missing or wrong cancels, and the exit status is 1" {
 	form
 	echo '{"name":"Ann","n":3,"color":"g","tags":["a"],"other":1}' >f.json

@@ -45,6 +45,7 @@ capable() {
 	[ "$(wc -l <a)" -gt 20 ]
 }
 
+# bats test_tags=slow
 @test "a promise that is broken is reported, and the exit status is 1" {
 	capable ',"session/close":{"error":{"code":-32601,"message":"no"}}'
 	run -1 --separate-stderr ask --probe

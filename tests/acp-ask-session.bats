@@ -36,6 +36,7 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_output --partial 'expected an object'
 }
 
+# bats test_tags=slow
 @test "--mode and --model: as options of their category, or by methods of their own" {
 	agent '{"new":{"modes":{"currentModeId":"a","availableModes":[{"id":"plan","name":"Plan"}]},"models":{"currentModelId":"m","availableModels":[]}},"methods":{"session/set_model":{"result":{}}},"result":{}}'
 	ask --mode plan --model big hi
@@ -56,6 +57,7 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_output 'acp-ask: --model x: the agent offers no choice'
 }
 
+# bats test_tags=slow
 @test "--resume goes on with a session, --load with its history, which is not printed" {
 	agent "{$CAPABLE}"
 	ask --resume s1 hi
@@ -78,6 +80,7 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_equal "$(opened)" '["session/resume",{"sessionId":"s1","cwd":"'"$PWD"'","mcpServers":[],"replayFrom":{"type":"start"}}]'
 }
 
+# bats test_tags=slow
 @test "last is the session that this agent had last in this directory" {
 	agent "{$CAPABLE}"
 	run -1 ask --resume last hi
@@ -102,6 +105,7 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_output 'acp-ask: --title x: the agent does not offer titles'
 }
 
+# bats test_tags=slow
 @test "--list prints the sessions of the directory, page by page" {
 	agent "{$CAPABLE"',"methods":{"session/list":{"result":{"sessions":[{"sessionId":"a","cwd":"/x","updatedAt":"2026-01-01T00:00:00Z","title":"T\u001b[2J"},{"sessionId":"b","cwd":"/x"}]}}}}'
 	run -0 ask --list

@@ -53,6 +53,7 @@ prompts() {
 	assert_equal "$(sent 'select(.id == 1001).result.outcome.optionId')" '"a"'
 }
 
+# bats test_tags=slow
 @test "text that comes while a line is typed is shown above it, in lines of its own" {
 	agent '{"turns":[['"$(call c1)"','"$(permission c1 | sed 's/^{/{"later":true,/')"',{"text":"meanwhile"},{"answers":1}]],
 		"late":[{"sessionUpdate":"agent_message_chunk","messageId":"m2","content":{"type":"text","text":"late"}}]}'
@@ -72,6 +73,7 @@ prompts() {
 	assert_equal "$status" 0
 }
 
+# bats test_tags=slow
 @test "text that waited for a line to be typed does not break what is streamed after it" {
 	agent '{"turns":[['"$(call c1)"','"$(permission c1 | sed 's/^{/{"later":true,/')"',{"text":"One"},{"answers":1},{"text":" two"},{"exists":"go"},{"text":" three"}]]}'
 	(until [[ -e in ]] && grep -q session/prompt in; do sleep 0.1; done; sleep 1.5; touch go) 3>&- &
@@ -105,6 +107,7 @@ prompts() {
 	assert_equal "$status" 2
 }
 
+# bats test_tags=slow
 @test "with readline Tab completes the agent's commands, and there is a history" {
 	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
 	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"R"},{"name":"init","description":"I"}]}],"turns":[[{"text":"ok"}]]}'

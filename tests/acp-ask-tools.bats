@@ -40,6 +40,7 @@ replies() {
 	portable || { steps fs/read_text_file '"path":"'"$PWD/dir/inside"'","limit":1'; ask -q --fs read --cwd dir hi; assert_equal "$(replies)" '{"content":"one\n"}'; }
 }
 
+# bats test_tags=slow
 @test "no path leaves the directory, however it is spelled" {
 	ln -s ../outside dir/link
 	ln -s "$PWD/outside" dir/absolute

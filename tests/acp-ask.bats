@@ -27,6 +27,7 @@ teardown() {
 	assert_output $'One\ntwo\nthree'
 }
 
+# bats test_tags=slow
 @test "in version 2 the turn ends with the idle state, and a whole message adds what was not shown" {
 	agent '{"version":2,"turns":[[{"text":"Hel","message":"m"},
 		{"update":{"sessionUpdate":"agent_message","messageId":"m","content":[{"type":"text","text":"Hello"}]}},
@@ -67,6 +68,7 @@ teardown() {
 	grep session/update got | diff want -
 }
 
+# bats test_tags=slow
 @test "a recording plays the agent" {
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES/demo.rec"; do
 		status=0
@@ -76,6 +78,7 @@ teardown() {
 	done
 }
 
+# bats test_tags=slow
 @test "a chain is the agent, and so is a remote one" {
 	agent '{"turns":[[{"text":"far"}]]}'
 	run -0 acp-ask hi -- acp-conduct -f 'acp-tap -o s.rec' -- "${AGENT[@]}"
@@ -91,6 +94,7 @@ teardown() {
 	kill "$SERVER"
 }
 
+# bats test_tags=slow
 @test "text that comes after the response is printed, and is in the object" {
 	agent '{"turns":[[{"text":"a"}]],"late":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"b"}}]}'
 	run -0 ask hi
@@ -181,6 +185,7 @@ teardown() {
 	assert_output 'acp-ask: session/new: none: {"a":1}'
 }
 
+# bats test_tags=slow
 @test "the exit status is the agent's where it ends too early, or badly" {
 	agent '{"turns":[[{"text":"x"},{"exit":3}]]}'
 	run -3 --separate-stderr ask hi
@@ -311,6 +316,7 @@ ended() {
 	run ! grep -aP '\x1b(?!\[K)' <<<"$output"
 }
 
+# bats test_tags=slow
 @test "without a session the methods of authentication are named; --auth uses one" {
 	agent '{"initialize":{"authMethods":[{"id":"key","name":"Key","type":"env_var","vars":[{"name":"NO_KEY"}]},{"id":"web","name":"Web"}]},
 		"methods":{"session/new":{"error":{"code":-32000,"message":"log in"}}}}'
@@ -351,6 +357,7 @@ ended() {
 	done
 }
 
+# bats test_tags=slow
 @test "every recorded session serves as the agent" {
 	for recording in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec "$FIXTURES"/agents/*.jsonl; do
 		version=1

@@ -188,6 +188,7 @@ answers_first() {
 	finish
 }
 
+# bats test_tags=slow
 @test "\$/cancel_request of a prompt whose answer is held cancels the nudge" {
 	plays '[{"out":100},{"hold":true}]'
 	for around in acp-budget 'acp-conduct -p'; do
@@ -381,6 +382,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(<seen)" '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":2000}}}'
 }
 
+# bats test_tags=slow
 @test "each way: wrap, link, a filter of a conductor, sockets" {
 	plays '[{"out":300,"say":"a"},{"out":800},{"out":700}]'
 	each() {
@@ -423,6 +425,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(<err)" ''
 }
 
+# bats test_tags=slow
 @test "--status notice sends notices to a client that shows them; another's are on standard error" {
 	plays '[{"out":2000}]'
 	for capability in '"clientCapabilities":{"session":{"notices":{}}}' '"capabilities":{"session":{"notices":{}}}' '"clientCapabilities":{"session":{}}'; do

@@ -63,6 +63,7 @@ spent() {
 	jq -s '[.[].cost[]?.amount] | add' "${1-ledger}"
 }
 
+# bats test_tags=slow
 @test "a limit of a day holds for all sessions of all processes, and a session has its own beside it" {
 	spends 1
 	budget --max-cost 3USD/day,2USD/session --ledger ledger
@@ -111,6 +112,7 @@ spent() {
 	assert_equal "$(told)" 's: --max-cost 5 USD/day is reached: 5.5 USD today'
 }
 
+# bats test_tags=slow
 @test "an entry counts in its own day, week and month, by the local time" {
 	spends 1
 	# shellcheck disable=SC2043 # the moments are computed once
@@ -148,6 +150,7 @@ spent() {
 total of'
 }
 
+# bats test_tags=slow
 @test "--scope: the project, the agent, or a key" {
 	spends 1
 	{
@@ -243,6 +246,7 @@ total of'
 	assert_regex "$output" '>=0.0200 USD'
 }
 
+# bats test_tags=slow
 @test "a session that is loaded: what it has cost before is not counted again" {
 	# load COST-OF-A-TURN COST-BEFORE [META]: a process that loads the session and prompts it once.
 	load_once() {
@@ -269,6 +273,7 @@ total of'
 	assert_equal "$(spent)" 10
 }
 
+# bats test_tags=slow
 @test "a part of a line at the end is cut off, and a whole line that lacks its newline is kept" {
 	spends 1
 	for tail in "$(entry now 7)" "$(entry now 7 | head -c 150)" '{' "$(entry now 7)"$'\n{"acp-ledger":'; do
@@ -282,6 +287,7 @@ total of'
 	done
 }
 
+# bats test_tags=slow
 @test "a damaged line is named; with --strict it refuses prompts" {
 	spends 1
 	for line in '{"acp-ledger":2}' 'x' '{"acp-ledger":1,"time":"now","session":"s"}' '{"acp-ledger":1,"time":"2026-11-24T00:00:00Z","session":"s","cost":[{"amount":"5"}]}'; do
@@ -309,6 +315,7 @@ total of'
 	done
 }
 
+# bats test_tags=slow
 @test "what is no ledger stays as it is: one line, or with --strict no prompts" {
 	spends 1
 	printf 'precious' >precious
@@ -333,6 +340,7 @@ total of'
 	assert_equal "$(<precious)" precious
 }
 
+# bats test_tags=slow
 @test "a full disk: nothing is written by halves, what is not written counts, and is written later" {
 	spends 1
 	entry now 1 >ledger
@@ -385,6 +393,7 @@ acp-budget: 2 turns are not in the ledger'
 	finish
 }
 
+# bats test_tags=slow
 @test "a ledger that others lock in turn, so that it is never free: each has its turn" {
 	spends 1
 	: >ledger
@@ -414,6 +423,7 @@ acp-budget: 2 turns are not in the ledger'
 	assert_equal "$(<err)" ''
 }
 
+# bats test_tags=slow
 @test "a ledger that is renamed begins anew" {
 	spends 1
 	budget --ledger ledger --max-cost 1USD/day
@@ -467,6 +477,7 @@ acp-budget: 2 turns are not in the ledger'
 	python3 "$TOP/tests/model/ledger.py" "${ACP_SEED:-$RANDOM}" "$(sample 8 50 12)" "${ACP_ROUNDS:-60}"
 }
 
+# bats test_tags=slow
 @test "processes that share a ledger agree with the model, whoever is killed" {
 	python3 "$TOP/tests/model/ledger.py" "${ACP_SEED:-$RANDOM}" 6 "$(sample 15 30)"
 }

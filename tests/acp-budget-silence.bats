@@ -40,6 +40,7 @@ silent() {
 
 call='{"sessionUpdate":"tool_call","toolCallId":"c","status":"in_progress"}'
 
+# bats test_tags=slow
 @test "a silent turn is reported, cancelled, and answered with an error; a late response is discarded" {
 	silent '{"sessionUpdate":"plan"}'
 	budget --max-silence 300ms
@@ -172,6 +173,7 @@ since() {
 	assert_equal "$(told | grep -c '^s:')" 0
 }
 
+# bats test_tags=slow
 @test "the time of a sub-agent's tool does not count" {
 	silent '{"sessionUpdate":"subagent_update","sessionId":"child","state":{"state":"running"}}'
 	jq -cn --argjson call "$call" '{method: "session/update", params: {sessionId: "child", update: $call}}' >>updates

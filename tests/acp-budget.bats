@@ -28,6 +28,7 @@ targets() {
 	done
 }
 
+# bats test_tags=slow
 @test "a target at the beginning, at the end, or anywhere in words; of any spelling and case" {
 	run targets '+500k fix it' '  +1.5M' '+2 b' '+3Kx' '+3k_' 'no +3k end' '+500' 'k +500'
 	assert_output $'500,000\n1,500,000\n2,000,000,000\n-\n-\n-\n-\n-'
@@ -131,6 +132,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(jq -r 'select(.method == "session/prompt").params.prompt[0].text' got | grep '^{' | jq -c .session | tr '\n' ' ')" '600 1800 '
 }
 
+# bats test_tags=slow
 @test "diminishing returns end it: three continuations, and the last two below --min-gain" {
 	plays '[{"out":100},{"out":100},{"out":100},{"out":100}]'
 	budget --target 200m
@@ -151,6 +153,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(told | tail -n 1)" 's: Target: 1,020 used (1,000 min ✓)'
 }
 
+# bats test_tags=slow
 @test "--max-continuations ends it" {
 	plays '[{"out":1000}]'
 	for most in 0 2; do

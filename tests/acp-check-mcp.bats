@@ -43,6 +43,7 @@ recording() {
 HELLO='client 0.1 0 initialize {"protocolVersion":"2025-06-18"}
 agent 0.2 0 = {"capabilities":{"tools":{}}}'
 
+# bats test_tags=slow
 @test "how far each server came, in the order of the declarations" {
 	session "$(server never a)" "$(server silent b 1)" "$(server deaf c)" "$(server refused d)" "$(server toolless e)" "$(server unused f)" \
 		"$(server slow g)" "$(server good h)" '{"type":"http","name":"web","url":"x","headers":[]}'
@@ -108,6 +109,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 	assert_output 'new: listed 1 tool, never called, ran 400 ms'
 }
 
+# bats test_tags=slow
 @test "a server is known by its command, also behind a recorder; where that is not enough, by its name in the file's" {
 	session "$(server echo acp-tap -o 'mcp-echo-%p.rec' -- srv x)" "$(server twin srv y)" "$(server other srv y)" "$(server wrapped env A=1 srv z)"
 	recording srv x >1.rec <<<"$HELLO"

@@ -36,6 +36,7 @@ teardown() {
 
 # Recordings of claude-agent-acp, codex-acp, gemini-cli (without a model) and qwen-code (with a stand-in for the model). What
 # is found in them is right: see the column on the right.
+# bats test_tags=slow
 @test "the fixtures: nothing is found that the specification does not say" {
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec "$FIXTURES"/agents/*.jsonl "$FIXTURES"/check/*.rec; do
 		run acp-check -f json --level note --unstable "$file"
@@ -332,6 +333,7 @@ teardown() {
 	grep -q $'^-\tnot checked: ' rules
 }
 
+# bats test_tags=slow
 @test "at a terminal findings are grouped by rule, the worst first, with a verdict at the end" {
 	on_terminal() {
 		python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'

@@ -32,11 +32,13 @@ teardown() {
 	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 59
 }
 
+# bats test_tags=slow
 @test "conversations that break one rule each, and others that keep all in unusual ways, also spelled otherwise" {
 	run -0 python3 "$TOP/tests/model/check_cases.py"
 	assert_output --regexp '^([6-9][0-9]|1[0-9]{2}) break a rule, ([6-9][0-9]|1[0-9]{2}) keep all$'
 }
 
+# bats test_tags=slow
 @test "random sessions that keep all rules have no finding; of one thing that is wrong the rule is found" {
 	python3 "$TOP/tests/model/check_walk.py" --count "${ACP_ROUNDS:-$(sample 100 1000)}"
 }
@@ -219,6 +221,7 @@ teardown() {
 	refute_output --partial '"rule":"capability"'
 }
 
+# bats test_tags=slow
 @test "ids of any length are forgotten beyond 4 MiB" {
 	opened | records >in.rec
 	perl -e 'for $i (2 .. $ARGV[0]) { print qq({"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":$i,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}}\n),
@@ -296,6 +299,7 @@ teardown() {
 	{ opened | sed '$d'; update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}'; opened | tail -n 1; } | holds
 }
 
+# bats test_tags=slow
 @test "session-twice, terminal-released" {
 	new='> {"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
 < {"jsonrpc":"2.0","id":3,"result":{"sessionId":"\u0073"}}'
@@ -669,6 +673,7 @@ teardown() {
 	refute_output
 }
 
+# bats test_tags=slow
 @test "4096 tool calls are known, and none is reported as unknown once the oldest was forgotten" {
 	many() {
 		perl -e 'for $i (1 .. $ARGV[0]) { print qq(< {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c$i","title":"t","status":"completed"}}}\n) }' "$1"
@@ -682,6 +687,7 @@ teardown() {
 	{ many 4097 | head -n 4097; update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"t","status":"completed"}'; } | turn | holds
 }
 
+# bats test_tags=slow
 @test "the ids of tool calls are remembered up to 4 MiB, and the one that is new always is" {
 	big() {
 		perl -e 'for $i (1 .. $ARGV[0]) { print qq(< {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"$i), "x" x 1000000,

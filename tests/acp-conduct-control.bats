@@ -158,6 +158,7 @@ teardown() {
 	wait "$stream"
 }
 
+# bats test_tags=slow
 @test "a proxy that dies beside it: a guest's open request is answered all the same" {
 	chain --control-hop acp-tap -p 'acp-tap -o a.rec' -p 'acp-tap -o b.rec'
 	begin

@@ -63,6 +63,7 @@ conversation() {
 	wait "$conduct" || ended=$?
 }
 
+# bats test_tags=slow
 @test "a request that a dead proxy had read fails, passed on or not: -32603 with its name, its end and its last words; the chain goes on" {
 	mortal
 	for how in before after answered; do
@@ -97,6 +98,7 @@ conversation() {
 	grep -q 'died (.*); bypassed' err
 }
 
+# bats test_tags=slow
 @test "fail ends the chain at the first death" {
 	mortal
 	conversation --on-crash fail -p './mortal before 1' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'

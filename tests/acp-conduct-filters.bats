@@ -68,6 +68,7 @@ asks() {
 	said_times 1 'acp-tap: exit status 0, down - messages - bytes, up - messages - bytes, 1 restarts'
 }
 
+# bats test_tags=slow
 @test "after a crash nobody is hurried: the grace period is for the end" {
 	start --grace 50ms -f acp-tap -u cat -- cat
 	asks one
@@ -88,6 +89,7 @@ asks() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "no byte passes through conduct, before a crash and after it" {
 	start -d cat -d cat -- cat
 	asks one
@@ -179,6 +181,7 @@ blocked() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "over socket pairs, and at a terminal" {
 	for how in socket sockets terminal; do
 		: >lives
@@ -316,6 +319,7 @@ died() {
 	said_times 1 'cat.2: died (signal KILL); ending the chain'
 }
 
+# bats test_tags=slow
 @test "bypass takes out one that keeps dying, and joins its neighbours" {
 	start --on-crash bypass --restarts 1/1m -f acp-tap -f acp-tap -f acp-tap -- cat
 	asks one
@@ -473,6 +477,7 @@ has_died() {
 	converse --record hops.rec -f 'rulefilter x:drop' -u cat -d acp-tap -d acp-tap -d cat
 }
 
+# bats test_tags=slow
 @test "kill -9 of random filters: nothing is doubled, no line is glued, survivors deliver, each death is reported" {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
 	run squall run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$(sample 20 200 60)}" "$BATS_TEST_TMPDIR"
@@ -483,6 +488,7 @@ has_died() {
 has_begun() { (($(grep -c "^acp-conduct: $1: pid " said) == $2)); }
 bigger() { (($(stat -c %s "$1") > $2)); }
 
+# bats test_tags=slow
 @test "much that passes a filter which is killed again and again: in order, no line twice, and each death loses only what the dead had in its hands" {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
 	local size at deaths=0

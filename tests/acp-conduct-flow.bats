@@ -56,6 +56,7 @@ both_busy() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "three proxies, both directions busy: everything arrives, in order" {
 	both_busy -p "$tap" -p "$tap" -p "$tap"
 }

@@ -20,6 +20,7 @@ teardown() {
 # What the agent was sent, methods only.
 methods() { jq -r '.method // empty' agent.log | xargs; }
 
+# bats test_tags=slow
 @test "the client sends no envelopes, in either spelling: a filter's --deny can not be gone round" {
 	for spelling in proxy/successor _proxy/successor; do
 		rm -f agent.log
@@ -227,6 +228,7 @@ no_proxy() {
 	done
 }
 
+# bats test_tags=slow
 @test "--max-line: a longer line is not forwarded; a request gets -32600, the request of a response -32603" {
 	cat >long <<-'EOS'
 		#!/bin/bash

@@ -56,6 +56,7 @@ component() {
 	assert_success
 }
 
+# bats test_tags=slow
 @test "two requests of one kind, of which a proxy that dies had forwarded one: both fail, and the user's response to that goes to neither" {
 	cat >asking.jq <<-'EOS'
 		def ask(id; what): {jsonrpc: "2.0", id: id, method: "session/request_permission", params: {sessionId: "s", toolCall: {title: what}}};
@@ -150,6 +151,7 @@ component() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a cancellation that a dead filter had read reaches the component that has the request" {
 	component filter 1 <<-'EOS'
 		cat <&6 7>&- &
@@ -472,6 +474,7 @@ once() {
 	chmod +x "$1"
 }
 
+# bats test_tags=slow
 @test "a one-way filter dies of a response: the request fails, in both directions" {
 	printf '(select(.method == "ask") | {jsonrpc: "2.0", id: "q", method: "question"}), (%s)\n' "$(<agent.jq)" >asking.jq
 	mv asking.jq agent.jq

@@ -114,6 +114,7 @@ last() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "SIGTERM: a request that a one-way filter has passed on gets its response, though the filter has ended" {
 	cat >late <<-'EOS'
 		#!/bin/bash
@@ -192,6 +193,7 @@ nothing_stays() {
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "the agent ends while the client stays: nobody waits for a grace period, nobody is started again, and no socket stays" {
 	quitting
 	for chain in "${chains[@]}"; do
@@ -203,6 +205,7 @@ nothing_stays() {
 	done
 }
 
+# bats test_tags=slow
 @test "SIGTERM, while the client stays: the same" {
 	for chain in "${chains[@]}"; do
 		in_chain "$chain" -- ./agent
@@ -213,6 +216,7 @@ nothing_stays() {
 	done
 }
 
+# bats test_tags=slow
 @test "a filter or proxy dies and ends the chain: no socket stays" {
 	for chain in '-f acp-tap' '-f acp-tap -p acp-tap' '--record r.rec -f acp-tap'; do
 		in_chain "--on-crash fail $chain" -- ./agent
@@ -252,6 +256,7 @@ nothing_stays() {
 	exec 9>&-
 }
 
+# bats test_tags=slow
 @test "a second signal ends a chain that is full of messages which nobody reads, and its memory is small" {
 	start --no-mcp --grace 1000s -f acp-tap -f acp-tap -p acp-tap -f acp-tap -f acp-tap -- sh -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; exec sleep 1000'
 	begin

@@ -43,6 +43,7 @@ chain() {
 	assert_output 'true "--connect" '
 }
 
+# bats test_tags=slow
 @test "without a proxy, or an agent, or with --no-mcp there is none" {
 	chain -f acp-tap -- $agent
 	assert_output 'null null '
@@ -181,6 +182,7 @@ echoed() {
 	await out '.id == "e"' >/dev/null
 }
 
+# bats test_tags=slow
 @test "killed, it is started again: connections end, the chain goes on, and new sessions have their tools" {
 	# What the agent takes is forgotten: stdio servers suit every one.
 	for says in '{"protocolVersion":1}' "$takes"; do

@@ -68,6 +68,7 @@ initialize() {
 	responds "$1" '{"protocolVersion":1,"me":"'"$2"'"}'
 }
 
+# bats test_tags=slow
 @test "an envelope with a peer goes to that peer, without one to the agent, and what a peer sends comes with its name; in both dialects" {
 	for dialect in '' _; do
 		rm -f agent.log
@@ -108,6 +109,7 @@ initialize() {
 	EOS
 }
 
+# bats test_tags=slow
 @test "an unknown peer, and a name that is not a string, get -32602; a request before initialize -32600" {
 	pair
 	to 1 c hello
@@ -171,6 +173,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a peer asks the client, and gets its response" {
 	pair
 	initialize 1 a
@@ -182,6 +185,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "what a peer sends keeps its order, the response last" {
 	pair
 	initialize 1 a
@@ -197,6 +201,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "the death of a peer fails its own requests only, and the next initialize starts it again" {
 	pair
 	initialize 1 a
@@ -285,6 +290,7 @@ initialize() {
 	assert_equal "$(error 5 .code)" -32603
 }
 
+# bats test_tags=slow
 @test "what is not a message, and an envelope, from a peer are refused and reported" {
 	cat >odd <<-'EOS'
 		#!/bin/sh
@@ -324,6 +330,7 @@ initialize() {
 	done
 }
 
+# bats test_tags=slow
 @test "a peer may be a chain, and a chain of proxies without an agent may have peers" {
 	start -p "$coordinator" --peer "a=acp-conduct -p acp-tap -- ./peer inner" -- ./agent
 	begin
@@ -343,6 +350,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "when the proxy dies, its next process learns what was initialized, and an open request at a peer gets one response" {
 	pair
 	initialize 1 a
@@ -359,6 +367,7 @@ initialize() {
 	assert_equal "$(jq -s 'map(select(.id == 2)) | length' got)" 1
 }
 
+# bats test_tags=slow
 @test "a second initialize reaches the peer, except from a restarted proxy for its first one" {
 	sed -i 's/elif .method == "hang"/elif .method == "count" then {jsonrpc: "2.0", id, result: "counted"} &/; s/{protocolVersion: 1, me: $me}/{protocolVersion: 1, me: $me, asked: .params}/' peer.jq
 	pair
@@ -408,6 +417,7 @@ initialize() {
 	done
 }
 
+# bats test_tags=slow
 @test "peers outlive no chain: the client leaves with a request open, a signal, kill -9 of acp-conduct" {
 	pair '' --grace 1s
 	initialize 1 a
@@ -445,6 +455,7 @@ initialize() {
 	ends 4
 }
 
+# bats test_tags=slow
 @test "a peer within acp-revive that dies is started again, and its sessions go on" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	cat >pass.jq <<-'EOS'
@@ -469,6 +480,7 @@ initialize() {
 	done
 }
 
+# bats test_tags=slow
 @test "the example: a prompt goes to two peers, their texts come back as one turn, and their permission requests reach the client" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	cat >writer.jq <<-'EOS'

@@ -181,6 +181,7 @@ session() {
 	[[ -z $(grep -v '^agent: [yn]' <<<"$output") ]]
 }
 
+# bats test_tags=slow
 @test "what is said last, by the last breath, still arrives" {
 	run acp-conduct -- sh -c 'seq 1000 >&2; kill -9 $$' </dev/null
 	assert_failure 137

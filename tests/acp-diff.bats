@@ -33,6 +33,7 @@ differences() {
 	done
 }
 
+# bats test_tags=slow
 @test "other ids and another folder make no difference, at each level" {
 	for file in "$FIXTURES"/*.jsonl; do
 		elsewhere "$file" >other.rec
@@ -270,6 +271,7 @@ differences() {
 	run -0 acp-diff --match exact a.rec b.rec
 }
 
+# bats test_tags=slow
 @test "--normalize: a program takes out of both what always differs" {
 	sed -e 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
 	run -1 acp-diff --match params "$FIXTURE" other.rec

@@ -16,6 +16,7 @@ teardown() {
 	python3 "$BATS_TEST_DIRNAME/model/export.py" --count "${ACP_ROUNDS:-$(sample 10 100)}"
 }
 
+# bats test_tags=slow
 @test "the check of the pages finds an element, an attribute, an unseen character and a lost word" {
 	mkdir bin
 	for edit in 's/<p>/<p><b>/' 's/<dl /<dl onclick="x" /' 's/<main>/&'$'\xe2\x80\xae''/' 's/word0z//'; do
@@ -46,6 +47,7 @@ session_of() {
 	done
 }
 
+# bats test_tags=slow
 @test "a difference of many lines makes a page" {
 	old=$(seq 1 20000 | sed 's/$/ old/' | jq -Rs .)
 	new=$(seq 1 20000 | sed 's/$/ new/' | jq -Rs .)
@@ -90,6 +92,7 @@ peak() {
 		print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
 }
 
+# bats test_tags=slow
 @test "memory grows with the page, not with the files whose changes it shows" {
 	changes 2 >few.nd
 	changes 200 >many.nd

@@ -46,6 +46,7 @@ is_markdown() {
 	acp-export s.nd | grep -qF '<span class="title">mcp__everything__echo</span>'
 }
 
+# bats test_tags=slow
 @test "runs of delimiters are read as CommonMark says, rule by rule" {
 	becomes '*foo bar*' '<p><em>foo bar</em></p>'
 	becomes 'a * foo bar*' '<p>a * foo bar*</p>'

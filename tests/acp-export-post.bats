@@ -61,6 +61,7 @@ taken_spans() {
 	jq -r 'select(.path == "/v1/traces").body.resourceSpans[].scopeSpans[].spans[] | "\(.name) \(.traceId) \(.spanId)"' taken
 }
 
+# bats test_tags=slow
 @test "a span reaches the collector when it has ended, while the stream goes on; metrics follow" {
 	collect
 	exports --post "$url"
@@ -161,6 +162,7 @@ taken_spans() {
 	grep -x 'acp-export: --post: 1 of 1 reports of metrics were not sent' err
 }
 
+# bats test_tags=slow
 @test "a collector that hangs delays nothing, however much there is to send; what was not sent is counted" {
 	collect hang hang hang
 	exports --post "$url" --grace 200ms
@@ -219,6 +221,7 @@ sender_ended() {
 	assert_line --index 0 '["Bearer x,y","a",null,null,null,"z"]'
 }
 
+# bats test_tags=slow
 @test "all that a recording has is sent, however much it is, and nothing is dropped" {
 	local n
 	n=$(sample 300 3000)

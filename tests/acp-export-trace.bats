@@ -81,6 +81,7 @@ otlp_rules() {
 	assert_line --index 0 null
 }
 
+# bats test_tags=slow
 @test "otlp: each line is a request; exported twice it is the same; ids are valid for every fixture" {
 	local file
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
@@ -92,6 +93,7 @@ otlp_rules() {
 	done
 }
 
+# bats test_tags=slow
 @test "otlp: the metrics are what the spans of the turns add up to, each in its bucket" {
 	local file
 	session_rec >s.rec
@@ -127,6 +129,7 @@ otlp_rules() {
 	done
 }
 
+# bats test_tags=slow
 @test "otlp: of more than a thousand combinations of attributes the others are one" {
 	for ((i = 1; i <= 1100; i++)); do
 		printf '{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"S","prompt":[]}}\n{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":""}}\n' $i $i $i

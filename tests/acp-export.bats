@@ -179,6 +179,7 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	assert_output --regexp '> one.*first.*> two.*second'
 }
 
+# bats test_tags=slow
 @test "the cost of a session is the one that acp-usage reports" {
 	local file
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
@@ -272,6 +273,7 @@ enveloped() {
 	END
 }
 
+# bats test_tags=slow
 @test "a hop in envelopes exports what the plain one exports" {
 	local file format
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl "$FIXTURES/demo.rec"; do
@@ -362,6 +364,7 @@ times() {
 		        print(" ".join("%s %s" % (k, people(r[k + "_us"])) for k in ("model", "tools", "user") if r[k + "_us"]))'
 }
 
+# bats test_tags=slow
 @test "a turn shows where its time went, in the figures of acp-stat, and each tool call as a bar" {
 	local file
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
@@ -376,6 +379,7 @@ times() {
 	assert_output --regexp '<text [^>]*>Write note.txt</text>'
 }
 
+# bats test_tags=slow
 @test "a turn of many tool calls shows forty rows, and says how many more there are" {
 	local calls=() i
 	for ((i = 0; i < 60; i++)); do

@@ -85,6 +85,7 @@ responses() {
 	assert_equal "$(ids <out)" '1 3 4 '
 }
 
+# bats test_tags=slow
 @test "--wrong-id: a response has an id of the same type that nobody has used; nothing else changes" {
 	responses >in
 	acp-fault --seed 1 --wrong-id 1 --report report <in >out

@@ -22,6 +22,7 @@ lost() {
 
 # --- options ---
 
+# bats test_tags=slow
 @test "--from-match: from the Nth selected message on" {
 	assert_equal "$(lost --from-match 8)" '8 9 10 '
 	assert_equal "$(lost -w '.id % 2 == 0' --from-match 4)" '8 10 '
@@ -36,6 +37,7 @@ lost() {
 	assert_equal "$(lost --every 4 --once)" '4 '
 }
 
+# bats test_tags=slow
 @test "they choose among what a probability may hit, and --once stops after what it has hit" {
 	numbered 1000 >in
 	lost --seed 3 --drop 50% >/dev/null

@@ -309,6 +309,7 @@ noise
 		"$([[ $B == */san ]] && echo unlimited || echo 60000)" <in | cmp - in
 }
 
+# bats test_tags=slow
 @test "--stall: the direction stops before each, and is not read" {
 	numbered 4 >in
 	took acp-fault --stall 100ms --report report <in >out

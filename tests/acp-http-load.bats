@@ -41,6 +41,7 @@ teardown() {
 	assert cmp in down
 }
 
+# bats test_tags=slow
 @test "who does not read stops who writes to him: memory stays bounded, and nothing is lost" {
 	serve -- cat
 	ws slow "$PORT" 3000 20000 go >out &
@@ -113,6 +114,7 @@ teardown() {
 	assert cmp <(sed 's/"method"/"result"/' in) out
 }
 
+# bats test_tags=slow
 @test "random peers that fragment, ping, stall, break rules and leave see what the model expects" {
 	local seed=${ACP_SEED:-$RANDOM$RANDOM}
 	echo "seed $seed"

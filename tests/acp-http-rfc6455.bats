@@ -184,6 +184,7 @@ to_client() {
 	assert_equal "$(<down)" '{ "jsonrpc":"2.0",  "method":"_m"}'
 }
 
+# bats test_tags=slow
 @test "the handshake's accept is that of the key, and a response without it is no connection" {
 	ws refuser port2 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n' &
 	wait_for test -e port2

@@ -38,6 +38,7 @@ post() {
 	call -H 'Content-Type: application/json' "$@"
 }
 
+# bats test_tags=slow
 @test "curl by hand, with HTTP/1.1 and HTTP/2: initialize, streams, messages, DELETE, and what is refused" {
 	local id version
 	serve -- "${agent[@]}"
@@ -194,6 +195,7 @@ by_session() {
 		| group_by([.from, .session])[] | .[] | [.from, .session, .msg] | @tsv' "$1"
 }
 
+# bats test_tags=slow
 @test "the sessions of all fixtures pass through both ends, in each profile, byte for byte and in order per session" {
 	local profile fixture
 	for fixture in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec; do
@@ -214,6 +216,7 @@ by_session() {
 	done
 }
 
+# bats test_tags=slow
 @test "https: both profiles with a certificate, HTTP/2 by ALPN; another host's or an unknown one is refused with its reason" {
 	local profile
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
@@ -250,6 +253,7 @@ by_session() {
 	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
 }
 
+# bats test_tags=slow
 @test "TCP that is dropped between both ends: the streams are opened again, and the conversation goes on" {
 	local i
 	serve -- "${agent[@]}"
@@ -337,6 +341,7 @@ DELETE'
 	assert_equal "$(jq -c 'select(.id == 4) | .result' out)" '{}'
 }
 
+# bats test_tags=slow
 @test "a stream that is lost is opened again, a line says so, and the requests that were open get an error after --timeout" {
 	behind 202 drop
 	converse --timeout 500ms
@@ -400,6 +405,7 @@ DELETE'
 	assert_equal "$(jq -c 'select(.id).id' out | xargs)" '1 2 3 4 5'
 }
 
+# bats test_tags=slow
 @test "a proxy that the environment names is used, in both profiles" {
 	serve -- "${agent[@]}"
 	streams proxy port >seen &

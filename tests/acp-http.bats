@@ -146,6 +146,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_success
 }
 
+# bats test_tags=slow
 @test "--origin: a browser's page connects where its origin is listed, otherwise gets 403" {
 	serve --origin https://a.example --origin http://localhost:8000 -- cat
 	for origin in https://a.example http://localhost:8000; do
@@ -235,6 +236,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_equal "$stderr" "acp-http: $URL: the agent closed the connection with code 1000"
 }
 
+# bats test_tags=slow
 @test "a connection that is lost: an error for each open request, a line, and status 1" {
 	for last in reset eof 'close 1011'; do
 		remote recv recv "$last" drain
@@ -467,6 +469,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 
 # --- options ---
 
+# bats test_tags=slow
 @test "combinations that make no sense are refused" {
 	refuses() {
 		run acp-http "${@:2}"

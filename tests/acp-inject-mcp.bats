@@ -117,6 +117,7 @@ starting_agent() {
 			{type: "http", name: "web", url: "http://localhost", headers: []}]}}' >down
 }
 
+# bats test_tags=slow
 @test "--wrap-mcp auto: the servers are recorded beside the session, and acp-check --mcp says what became of them" {
 	starting_agent
 	: >out
@@ -133,6 +134,7 @@ web: not recorded: http'
 	assert_output --partial session/new
 }
 
+# bats test_tags=slow
 @test "--wrap-mcp with a command of one's own: the recordings are where it says" {
 	starting_agent
 	: >out

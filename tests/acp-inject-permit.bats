@@ -62,6 +62,7 @@ is_in() { grep -qF -- "$2" "$1"; }
 	assert_equal "$(jq -r .result.outcome.optionId got)" r
 }
 
+# bats test_tags=slow
 @test "a failure, nonsense, much, and no response in time leave it to the next rule, and then to the client; that is reported" {
 	asks 1 < <(permission 1)
 	for program in 'sh -c "echo a; exit 1"' 'echo nonsense' ./missing 'head -c 1000000 /dev/zero' 'sh -c "kill -9 $$"' 'printf "allow\n_once\n"' 'printf "a\000b"'; do

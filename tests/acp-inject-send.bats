@@ -141,6 +141,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	assert_equal "$(jq -c .id out)" 1
 }
 
+# bats test_tags=slow
 @test "what cannot be sent is reported, and nothing of it is sent" {
 	for made in 1 '{}' '{method: 1}' '{method: ""}' '{method: "a"}, {method: "b", params: "x"}' '{method: "a\u0000b"}' 'error("no")'; do
 		rm -f got

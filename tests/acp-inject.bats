@@ -16,6 +16,7 @@ teardown() {
 
 # --- what is not changed ---
 
+# bats test_tags=slow
 @test "the fixtures edited with . come out byte for byte, in every way" {
 	unchanged() {
 		fixture client >down
@@ -49,6 +50,7 @@ teardown() {
 	each_way edited
 }
 
+# bats test_tags=slow
 @test "an id keeps its spelling, and its response comes back to it" {
 	edited() {
 		talk 2 -w .method -e '.params.x = 1' <<-'EOF'
@@ -98,6 +100,7 @@ teardown() {
 	each_way told
 }
 
+# bats test_tags=slow
 @test "what is selected is edited, and nothing else" {
 	printf '%s\n' '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan"}}}' \
 		'{"method":"session/update","params":{"sessionId":"t","update":{"sessionUpdate":"plan"}}}' \
@@ -314,6 +317,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 
 # --- the command line ---
 
+# bats test_tags=slow
 @test "bad programs and JSON are reported before the agent is started, with jq's message and position" {
 	printf '.a |\n\n foo' >p.jq
 	# refused WHAT OPTION...

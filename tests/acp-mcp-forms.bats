@@ -15,6 +15,7 @@ teardown() {
 
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"me","version":"3"}}}'
 
+# bats test_tags=slow
 @test "a declaration with id is connected to by acpId, and messages go both ways with their ids mapped" {
 	begin "$OLD"
 	run answer '.method == "mcp/connect"' '{"connectionId":"c1"}'
@@ -48,6 +49,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "what the agent's MCP client sends before there is a connection waits for it, in order" {
 	begin "$OLD"
 	mcp a '{"id":1,"method":"a"}' '{"id":2,"method":"b"}' '{"method":"n"}' '{"id":3,"method":"c"}' '{"id":4,"method":"d"}'
@@ -59,6 +61,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	finish
 }
 
+# bats test_tags=slow
 @test "a declaration with serverId is spoken to in the newest form, and MCP's handshake is answered here" {
 	begin "$NEW"
 	mcp a "$HELLO"
@@ -162,6 +165,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	finish
 }
 
+# bats test_tags=slow
 @test "an MCP client that speaks the newest protocol gets what the provider says" {
 	begin "$NEW"
 	request='"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"x":1}}}'
@@ -175,6 +179,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	finish
 }
 
+# bats test_tags=slow
 @test "a provider that does not know the newest form is connected to by serverId, and nothing is lost" {
 	for code in -32601 -32602; do
 		begin "$NEW"
@@ -244,6 +249,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	finish
 }
 
+# bats test_tags=slow
 @test "cancelling goes through, with the ids of each side" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'

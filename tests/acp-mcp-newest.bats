@@ -123,6 +123,7 @@ newest_server() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "an MCP client of 2026-07-28 uses a server of its kind in every form, its subscriptions included" {
 	for dialect in acpId newest; do
 		bridge acp-mcp --provide "x=$(newest_server)" -- acp-mcp --dialect $dialect

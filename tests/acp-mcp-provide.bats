@@ -21,6 +21,7 @@ ask() {
 	await got ".id == $1 and .method == null"
 }
 
+# bats test_tags=slow
 @test "to an agent that does not take them the command is a stdio server, each time it is started" {
 	bridge acp-mcp --provide "x=$SERVER x"
 	initialize
@@ -42,6 +43,7 @@ ask() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "in the first form each connection is a command of its own" {
 	offer
 	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
@@ -71,6 +73,7 @@ ask() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "in the newest form the handshake with the command is made here, and results say what they must" {
 	offer
 	run ask 1 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"server/discover\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/clientInfo\":{\"name\":\"far\",\"version\":\"1\"}}}}"
@@ -183,6 +186,7 @@ ask() {
 	grep -q '^acp-mcp: .*no-such-command' err
 }
 
+# bats test_tags=slow
 @test "a command that ends, or is killed, leaves errors and one line; the next connection starts another" {
 	offer
 	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
@@ -287,6 +291,7 @@ commands() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a server has at most --max-connections processes, 16 by default; one that is refused gets an error, one that ends makes room" {
 	bridge acp-mcp --provide "x=$SERVER x" --provide "y=$SERVER y" --max-connections 2
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
@@ -316,6 +321,7 @@ commands() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "shims beyond --max-connections are closed, with a line" {
 	bridge acp-mcp --provide "x=$SERVER x" --max-connections 1
 	initialize
@@ -333,6 +339,7 @@ commands() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a cancellation of a request that was responded to here does not reach the client; others do" {
 	offer
 	ask 1 connect "{\"acpId\":$ID}" >/dev/null

@@ -26,6 +26,7 @@ strict_server() {
 	echo 'jq -c --unbuffered -n -f strict.jq'
 }
 
+# bats test_tags=slow
 @test "a server that ends at server/discover is started again by the agent's next connection" {
 	for between in '' 'acp-mcp --dialect acpId'; do
 		# shellcheck disable=SC2086
@@ -48,6 +49,7 @@ strict_server() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "when a provider reports that the server has ended, the request gets the error and the connection ends" {
 	for code in -33001 -33002; do
 		begin "$OLD"

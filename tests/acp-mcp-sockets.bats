@@ -23,6 +23,7 @@ opened() {
 	socket
 }
 
+# bats test_tags=slow
 @test "the agent gets an absolute path, however the directory is named" {
 	mkdir dir
 	run opened --socket-dir dir
@@ -61,6 +62,7 @@ opened() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "directories of processes that were killed are removed at the next start, others are not" {
 	mkdir dir dir/acp-mcp.notour dir/other dir/acp-mcp.longer-name
 	touch dir/acp-mcp.notour/file
@@ -92,6 +94,7 @@ opened() {
 
 # --- what is reported ---
 
+# bats test_tags=slow
 @test "when an agent has opened a session and nobody has come to its server, one line says what may be missing" {
 	missing='acp-mcp: server "x": the agent has not started its command: an agent on another machine needs "acp-mcp --" before it there'
 	opened --timeout 50ms

@@ -44,6 +44,7 @@ teardown() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a shim whose acp-mcp has gone says so; one that runs sees the end" {
 	run -125 acp-mcp --connect "$PWD/none"
 	assert_output "acp-mcp: $PWD/none: No such file or directory: has acp-mcp ended?"
@@ -186,6 +187,7 @@ teardown() {
 	finish
 }
 
+# bats test_tags=slow
 @test "the end with open connections: providers get a disconnect, no process is left" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'

@@ -37,6 +37,7 @@ claims() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "the client learns that the agent supports them, whatever the agent leaves out" {
 	run claims '{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"mcpCapabilities":{"http":true,"acp":false}}}'
 	assert_output '{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"mcpCapabilities":{"http":true,"acp":true}}}'
@@ -76,6 +77,7 @@ claims() {
 	assert_equal "$(cat err)" 'acp-mcp: the agent supports MCP servers neither of type acp nor of type stdio: none is offered'
 }
 
+# bats test_tags=slow
 @test "a server of type acp becomes a stdio server: this program and a socket; of v2 with its type" {
 	bridge
 	initialize
@@ -91,6 +93,7 @@ claims() {
 	finish
 }
 
+# bats test_tags=slow
 @test "new, load, resume and fork are rewritten; other requests, and other servers, are not touched" {
 	bridge
 	initialize
@@ -121,6 +124,7 @@ claims() {
 acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",\"name\":\"n\"}"
 }
 
+# bats test_tags=slow
 @test "what --provide offers is declared in every session, with both ids, where the agent takes it" {
 	bridge acp-mcp --provide "y=$SERVER y" --provide 'z=true'
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
@@ -137,6 +141,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	assert_equal "$(cat err)" 'acp-mcp: server "y": the session already has a server of this name: the one of --provide is left out'
 }
 
+# bats test_tags=slow
 @test "a session that needs rewriting waits until the agent has reported what it takes, and later messages keep their order" {
 	bridge
 	client '{"id":"init","method":"initialize","params":{}}' '{"method":"before"}' \
@@ -181,6 +186,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 
 # --- sockets ---
 
+# bats test_tags=slow
 @test "sockets are for this user only, and are gone at the end, after a signal too" {
 	mkdir dir
 	bridge acp-mcp --socket-dir "$PWD/dir"
@@ -201,6 +207,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "another user's process is refused" {
 	((EUID == 0)) || skip 'only root can become another user'
 	setpriv --reuid=65534 --regid=65534 --clear-groups true || skip 'no other user here'
@@ -221,6 +228,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	rm -r "$dir"
 }
 
+# bats test_tags=slow
 @test "a server's socket lives as long as a session that was told of it" {
 	bridge
 	initialize

@@ -23,6 +23,7 @@ live() {
 	chmod +x agent
 }
 
+# bats test_tags=slow
 @test "every fixture against itself: nothing differs, at any level" {
 	for f in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec; do
 		for level in method shape params exact; do

@@ -143,6 +143,7 @@ once() {
 	acp-replay "$@" s.rec <<<'{"id":1,"method":"a"}' >up
 }
 
+# bats test_tags=slow
 @test "--speed: without pauses by default, as recorded, or a multiple" {
 	slow 0.800000 >s.rec
 	took once --speed recorded

@@ -231,6 +231,7 @@ against_itself() {
 	assert_output --regexp '^acp-replay [0-9]'
 }
 
+# bats test_tags=slow
 @test "memory: 150 bytes a message, as the page says, whatever the length of its text" {
 	[[ $B != *san* ]] || skip 'the sanitizers keep what is freed'
 	# peak MESSAGES TEXT: KiB that playing so many of the agent's messages takes.

@@ -52,6 +52,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 
 # --- at every point
 
+# bats test_tags=slow
 @test "an agent with session/resume may be killed at any message of a session: each request has one response, and the session goes on" {
 	sessions=1 options=()
 	for ((point = 2; point < 30; point += $(sample 5 1))); do
@@ -75,6 +76,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	done
 }
 
+# bats test_tags=slow
 @test "a chain around it sees one conversation and no history; acp-usage adds the costs of both processes" {
 	local turns='[.[] | select(.msg.method == "session/prompt")] | length'
 	DIE=20 client 1 -- $agent load
@@ -89,6 +91,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 
 # --- what is restored
 
+# bats test_tags=slow
 @test "session/resume is used where the agent has both, with the params that opened the session" {
 	restart -- $agent resume load
 	say "$init"
@@ -104,6 +107,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	grep -q '"_meta":{"k":1.50}}' agent.log
 }
 
+# bats test_tags=slow
 @test "the mode and the options come back as they last were, and only where they differ; a closed session does not" {
 	restart -- $agent resume
 	say "$init"
@@ -143,6 +147,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(read_in 2 | sed -n 2p)" '["authenticate",{"methodId":"key"}]'
 }
 
+# bats test_tags=slow
 @test "messages wait for the restoration and then come in order; what the dead agent had asked is cancelled" {
 	restart -- $agent resume gate-session/resume
 	say "$init"
@@ -179,6 +184,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	run ! grep -q notice got
 }
 
+# bats test_tags=slow
 @test "a client that knows notices gets one for each session" {
 	client 2 -- $agent resume
 	grep -q 'notices 0' met
@@ -193,6 +199,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	ends 0
 }
 
+# bats test_tags=slow
 @test "version 2: capabilities.session is enough for session/resume; a turn that was running ends with the state idle and an error" {
 	restart -- $agent v2
 	say "${init/:1/:2}"
@@ -211,6 +218,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(read_in 2 | jq -c '.[0]' | xargs)" 'initialize session/resume session/resume session/prompt'
 }
 
+# bats test_tags=slow
 @test "the restart is reported to the client after the errors of what failed, with the same ids as before the first death" {
 	restart -- $agent resume
 	say "$init"
@@ -283,6 +291,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 
 # --- what is not restored
 
+# bats test_tags=slow
 @test "an agent that can neither resume nor load serves new sessions only" {
 	restart -- $agent
 	say "$init"

@@ -131,6 +131,7 @@ client_first() {
 	run ! grep -v '^acp-conduct: ' said
 }
 
+# bats test_tags=slow
 @test "the client was first: what guests respond goes nowhere" {
 	each_way client_first
 }
@@ -151,6 +152,7 @@ client_first() {
 	exec 8>&-
 }
 
+# bats test_tags=slow
 @test "a guest responds to permission requests and elicitations of the agent, and to nothing else" {
 	start --answers
 	begin

@@ -83,6 +83,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a guest cancels what he asked himself, and nothing else" {
 	start
 	begin
@@ -105,6 +106,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "what a guest may not send is refused, with the reason" {
 	start
 	join g
@@ -217,6 +219,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a guest who does not read loses copies and no response, and the client nothing" {
 	start
 	begin

@@ -199,6 +199,7 @@ teardown() {
 
 # --- the list
 
+# bats test_tags=slow
 @test "a list of what runs: process, client, agent, sessions, directory, socket, since when" {
 	local hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"zed\u001b[2J","version":"1.2"}}}'
 	start --name here
@@ -262,6 +263,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a stream that is stopped does not hold up the list" {
 	start
 	kill -STOP "$stream"
@@ -379,6 +381,7 @@ teardown() {
 	assert_equal "$(messages w | tail -n 2001 | md5sum)" "$(tail -n 2001 got | md5sum)"
 }
 
+# bats test_tags=slow
 @test "a guest that does not read delays neither the others nor the end; a slow one learns how much it has missed" {
 	start
 	begin
@@ -424,6 +427,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a message that many have not read is in memory once" {
 	start
 	begin

@@ -160,6 +160,7 @@ of_session() {
 	assert_output '["agent",true,6,0]'
 }
 
+# bats test_tags=slow
 @test "--by: methods, sessions, turns, tools or agents are the rows" {
 	local by
 	for by in method session tool agent; do
@@ -199,6 +200,7 @@ of_session() {
 	refute_output --partial $'\e'
 }
 
+# bats test_tags=slow
 @test "text fits 80 columns, whatever names and times there are" {
 	local by
 	session_rec | sed 's/"kind":"edit"/"kind":"éééééééééééééééééééééééééééééé\\u001b[31m"/; s/"S"/"a-session-with-a-very-long-id-日本語日本語"/
@@ -221,6 +223,7 @@ of_session() {
 	acp-stat --by turn -f tsv "$FIXTURES"/*.jsonl | awk -F'\t' 'NF != 13 { exit 1 }'
 }
 
+# bats test_tags=slow
 @test "prom: promtool finds nothing wrong; a file is replaced as a whole" {
 	local by
 	for by in '' '--by session' '--by agent' '--by method' '--by tool'; do

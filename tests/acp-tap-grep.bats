@@ -120,6 +120,7 @@ other one.nd"
 	assert_output 'acp-tap: --grep does not go with --grep-regex'
 }
 
+# bats test_tags=slow
 @test "--grep: random texts in random chunks, as a model finds them" {
 	cat >model.py <<-'END'
 		import json, random, sys

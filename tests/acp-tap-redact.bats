@@ -34,6 +34,7 @@ becomes() {
 	becomes '{"proxyConfig":{"url":"u","list":[1,{"a":"b"}]},"url":"u"}' '{"proxyConfig":{"url":@,"list":[@,{"a":@}]},"url":"u"}' 3
 }
 
+# bats test_tags=slow
 @test "members by the end of their name, in any case and spelling, and all below them" {
 	for name in token secret password passwd apikey api-key api_key "api key" accessKey access_key privateKey private-key \
 		credential credentials authorization Proxy-Authorization cookie set-cookie Cookies x-api-key X-Auth-Token \
@@ -313,6 +314,7 @@ said() {
 	done
 }
 
+# bats test_tags=slow
 @test "a name in one chunk belongs to the value in the next, also where chunks of others come between" {
 	for kind in agent_message_chunk tool_call_content_chunk; do
 		paste -d '\n' <(said $kind 'my DB_PASS' 'WORD=' 'hunter' ' is it') <(said agent_thought_chunk a b c d) >in

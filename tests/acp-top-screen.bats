@@ -30,6 +30,7 @@ three() {
 	question 7 /three
 }
 
+# bats test_tags=slow
 @test "80x24 and 60x10: totals, names, the rows in their order, what the chosen one does, keys" {
 	start
 	three
@@ -53,6 +54,7 @@ three() {
 	ends
 }
 
+# bats test_tags=slow
 @test "it draws what changes, follows the terminal's size, and a new share is a new row" {
 	start
 	initialized
@@ -79,6 +81,7 @@ a_share() {
 	message 1 agent '{"jsonrpc":"2.0","id":0,"result":{"sessionId":"other-session"}}'
 }
 
+# bats test_tags=slow
 @test "arrows choose, / and n search, o and F6 order" {
 	start
 	three
@@ -124,6 +127,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a menu that is longer than a small screen scrolls" {
 	start
 	three
@@ -139,6 +143,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a shows the options of a question, and the agent gets the chosen one, once" {
 	start --answers
 	three
@@ -189,6 +194,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "without --answers the response is refused, with the reason, and the agent gets none" {
 	start
 	three
@@ -204,6 +210,7 @@ a_share() {
 	run ! grep -F '"method":"heard"' got
 }
 
+# bats test_tags=slow
 @test "a share that hangs when it is asked does not stop acp-top" {
 	start --answers
 	three
@@ -222,6 +229,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "Enter prints the messages of the session as they come, and a key returns to the table" {
 	start
 	three
@@ -242,6 +250,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a terminal that is too small or dumb harms nothing; signals end it, and the terminal is as before" {
 	start
 	three
@@ -286,6 +295,7 @@ a_share() {
 # colours: does a row on the screen have one?
 colours() { picture -e | grep -qP '\x1b\[(.*;)?3[1-7]m'; }
 
+# bats test_tags=slow
 @test "colours are as NO_COLOR, --color and TERM say" {
 	start
 	three

@@ -32,6 +32,7 @@ teardown() {
 	assert_output --partial 'else use --batch'
 }
 
+# bats test_tags=slow
 @test "a session from its first prompt to its end: idle, model, tool, waiting, queued" {
 	start
 	initialized
@@ -117,6 +118,7 @@ a_past_session() {
 	message 3 agent '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"past","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hm"}}}}'
 }
 
+# bats test_tags=slow
 @test "a model that says nothing for 20 seconds is silent, but not while a sub-agent speaks, which is a row below it" {
 	a_past_session >past
 	poses 1 past
@@ -139,6 +141,7 @@ a_past_session() {
 	assert_equal "${#above} ${#below}" "${#before} ${#before}"
 }
 
+# bats test_tags=slow
 @test "rows that wait for the user are first, and a family is where its most urgent member is" {
 	for state in idle model waiting; do
 		{
@@ -203,6 +206,7 @@ a_past_session() {
 	assert_equal "$(rows)" 'null waiting sign in'
 }
 
+# bats test_tags=slow
 @test "--watch-command runs once a question, with the row" {
 	start
 	initialized
@@ -223,6 +227,7 @@ a_past_session() {
 	assert_equal "$(wc -l <rows)" 2
 }
 
+# bats test_tags=slow
 @test "a --watch-command that still runs when the question has its response is ended" {
 	start
 	initialized
@@ -257,6 +262,7 @@ a_past_session() {
 	assert_equal "$(wc -l <err)" 1
 }
 
+# bats test_tags=slow
 @test "a share that appears while acp-top runs is shown, and one that ends stays with how it ended" {
 	mkdir -m 700 "$XDG_RUNTIME_DIR/acp"
 	acp-top -b -d 100ms -f json >live 2>err 9>&- &

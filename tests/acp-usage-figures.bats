@@ -203,6 +203,7 @@ opened() {
 	answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
 }
 
+# bats test_tags=slow
 @test "models are named by what opens a session, by its options and by updates" {
 	opened '"models":{"currentModelId":"qwen3(x)"}' >one
 	opened '"configOptions":[{"id":"mode","currentValue":"a"},{"id":"model","category":"model","currentValue":"big"}]' >two
@@ -220,6 +221,7 @@ opened() {
 	assert_output '"/home/u/p" "qwen3(x)"'
 }
 
+# bats test_tags=slow
 @test "--by model: the rows add up to the total line" {
 	for file in "$AGENTS"/*.jsonl "$FIXTURES"/*.jsonl; do
 		acp-usage --by model -f json "$file" 2>/dev/null >rows
@@ -238,6 +240,7 @@ turns_of() {
 	acp-usage -f prom "$@" 2>/dev/null | awk '/^acp_turns_total/ { n += $2 } END { print n + 0 }'
 }
 
+# bats test_tags=slow
 @test "all summaries and the metrics count the same turns: those of sessions, not of sub-agents" {
 	for file in "$AGENTS"/*.jsonl "$FIXTURES"/*.jsonl; do
 		run -0 turns_of "$file"
@@ -257,6 +260,7 @@ turns_of() {
 	assert_output $'"s" 1\n"k" 1'
 }
 
+# bats test_tags=slow
 @test "currencies and models never share a bound with titles; what is in different units is not added" {
 	seq 0 65999 | awk '{ printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"session_info_update\",\"title\":\"fix bug %d\"}}}\n", $1 % 9, $1 }' >titles
 	{
@@ -319,6 +323,7 @@ turns_of() {
 	as_all_ways running
 }
 
+# bats test_tags=slow
 @test "a turn that called the model and was not counted leaves a lower bound" {
 	{
 		prompt 1 s
@@ -428,6 +433,7 @@ truth() {
 	    | .usage | .input_tokens + .cache_creation_input_tokens + .cache_read_input_tokens + .output_tokens) | add' "$AGENTS/truth/$1.jsonl"
 }
 
+# bats test_tags=slow
 @test "claude: what was billed is what its model calls used, each once" {
 	for case in subagent-foreground:[12,15,16] v2-subagent:[16,17] notices:[6,8,9] elicitation-compact:[7,14,25,26]; do
 		run -0 total "$AGENTS/${case%%:*}.jsonl" billed
@@ -488,6 +494,7 @@ family() {
 
 # --- merging
 
+# bats test_tags=slow
 @test "a session that goes on in a later recording is one; only cost, context and model cross" {
 	for n in 1 2; do
 		echo "{\"acp-recording\":1,\"started\":\"2026-11-2${n}T10:00:00Z\"}"
@@ -657,6 +664,7 @@ order() {
 	assert_equal "$(tr '\n' ' ' <widths)" '21 9 21 9 '
 }
 
+# bats test_tags=slow
 @test "--by day, project and agent; --since and --before" {
 	for n in 1 2 3; do
 		echo "{\"acp-recording\":1,\"started\":\"2026-11-2${n}T10:00:00Z\"}" >"$n.rec"

@@ -12,6 +12,7 @@ teardown() {
 	end_left_over
 }
 
+# bats test_tags=slow
 @test "files, merges, pipes and replays agree with the model to the last digit" {
 	run python3 "$BATS_TEST_DIRNAME/model/usage.py" --count "${ACP_ROUNDS:-$(sample 5 100)}"
 	assert_success

@@ -90,6 +90,7 @@ teardown() {
 
 # --- what is read from
 
+# bats test_tags=slow
 @test "the five shapes of a file give the same" {
 	jq -c '{jsonrpc: "2.0"} + .msg' <(tail -n +2 "$USAGE/late.rec") >late.ndjson
 	jq -c '{t, from, line: (.msg | tojson)}' <(tail -n +2 "$USAGE/late.rec") >late.jsonl
@@ -141,6 +142,7 @@ teardown() {
 	assert_line --partial 's	update	1'
 }
 
+# bats test_tags=slow
 @test "the number of a bad line counts the lines that were passed over, blocks of them, too" {
 	local -i line
 	local -a expected=()

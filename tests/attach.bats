@@ -74,6 +74,7 @@ over() {
 	run ! grep -q '"q":7' got
 }
 
+# bats test_tags=slow
 @test "acp-inject sends both ways, after what passes, and is not set off by itself" {
 	start
 	begin
@@ -146,6 +147,7 @@ over() {
 	over 0
 }
 
+# bats test_tags=slow
 @test "tools that come, are killed or leave while a response streams: the client's bytes are as without them" {
 	start
 	begin
@@ -221,6 +223,7 @@ poses() {
 	wait_for [ -S "${2-fake}" ]
 }
 
+# bats test_tags=slow
 @test "what responds at a socket and is not acp-share is named so, and nothing is watched" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	while read -r response expected; do
@@ -241,6 +244,7 @@ poses() {
 	END
 }
 
+# bats test_tags=slow
 @test "acp-share --list: what responds with junk is a line of its own" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	mkdir -m 700 "$XDG_RUNTIME_DIR/acp"

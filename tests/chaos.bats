@@ -16,6 +16,7 @@ teardown() {
 	end_left_over
 }
 
+# bats test_tags=slow
 @test "kill -9 of any process: no gap, no double, survivors deliver, nobody is left over" {
 	run "$B/helper/chaos" run "${ACP_SEED:-$RANDOM}" "${ACP_ROUNDS:-$(sample 20 200 40)}" "$BATS_TEST_TMPDIR"
 	assert_success
@@ -46,6 +47,7 @@ storm() {
 tap="acp-tap -o /dev/null"
 proxy="faulty $tap --way proxy"
 
+# bats test_tags=slow
 @test "kill -9 of random proxies while turns stream: each request of either side is answered once, no update is doubled or overtaken" {
 	storm "$(sample 20 200 40)" kill --restarts 1000/1m -p "$tap" -p "$tap" -p "$tap"
 }
@@ -63,6 +65,7 @@ proxy="faulty $tap --way proxy"
 	storm "$(sample 4 20)" all --on-crash bypass --restarts 2/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 }
 
+# bats test_tags=slow
 @test "so do peers, with the proxy that passes all on to them" {
 	cat >pass.jq <<-'EOS'
 		if .method == "proxy/initialize" then {jsonrpc: "2.0", id: "i\(.id)", method: "proxy/successor", params: {method: "initialize", params}}
@@ -79,6 +82,7 @@ proxy="faulty $tap --way proxy"
 		--peer 'a=faulty storm agent' -p "$tap"
 }
 
+# bats test_tags=slow
 @test "a chain that fails with the first of them has answered every request" {
 	export STORM_FAIL=1
 	for _ in 1 2 3; do

@@ -23,15 +23,18 @@ judges() {
 	assert_equal "$status" 1
 }
 
+# bats test_tags=slow
 @test "bats" {
 	judges bats "$SUITE/agent.bats"
 }
 
+# bats test_tags=slow
 @test "pytest" {
 	python3 -m pytest --version >/dev/null 2>&1 || skip 'pytest is not installed'
 	PYTHONDONTWRITEBYTECODE=1 judges python3 -m pytest -p no:cacheprovider "$SUITE/test_agent.py"
 }
 
+# bats test_tags=slow
 @test "node:test" {
 	node --test --version >/dev/null 2>&1 || skip 'node is not installed'
 	judges node --test "$SUITE/agent.test.mjs"

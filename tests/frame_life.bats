@@ -319,6 +319,7 @@ two" ]
 	cmp down got
 }
 
+# bats test_tags=slow
 @test "an agent that writes before it reads, and a client that does likewise: nobody waits for ever" {
 	lines 3000 >down
 	cp down up

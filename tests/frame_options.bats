@@ -20,6 +20,7 @@ refused() {
 	done
 }
 
+# bats test_tags=slow
 @test "all filters refuse the same with the same words" {
 	TOOLS=(tap usage inject fault budget mcp)
 	refused '--max-line 1X: expected a number of bytes, such as 64M' --max-line 1X

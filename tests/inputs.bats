@@ -45,6 +45,7 @@ says_program() {
 	assert_regex "$stderr" "compressed: read it through $program\$"
 }
 
+# bats test_tags=slow
 @test "a file without a message: status 2 and one line that names it" {
 	for file in s.rec.gz s.rec.zst s.rec.xz s.rec.bz2 doc.json other.jsonl header.rec torn.rec empty; do
 		each_reader is_named
@@ -63,6 +64,7 @@ says_program() {
 	zcat s.rec.gz | acp-tap -f raw - | cmp - plain
 }
 
+# bats test_tags=slow
 @test "one such file among others is a warning" {
 	for reader in "acp-tap -f raw" "acp-usage" "acp-usage --max-cost 5EUR"; do
 		for file in s.rec.gz doc.json empty header.rec; do

@@ -15,14 +15,17 @@ teardown() {
 	end_left_over
 }
 
+# bats test_tags=slow
 @test "acp-inject edits, adds, answers, denies and holds messages as its model does" {
 	python3 "$TOP/tests/model/inject.py"
 }
 
+# bats test_tags=slow
 @test "acp-budget continues, refuses, cancels and ends turns as its model does" {
 	python3 "$TOP/tests/model/budget.py"
 }
 
+# bats test_tags=slow
 @test "acp-diff finds each random change of a recording, as one difference, at the levels that have to" {
 	cd "$TOP"
 	python3 tests/model/diff.py --count "${ACP_ROUNDS:-100}" \
@@ -50,10 +53,12 @@ teardown() {
 	python3 "$TOP/tests/model/session.py" --count "${ACP_ROUNDS:-300}"
 }
 
+# bats test_tags=slow
 @test "--redact leaves no secret whole, whatever chunks it and its name come in" {
 	python3 "$TOP/tests/model/redact.py"
 }
 
+# bats test_tags=slow
 @test "acp-check and acp-stat find the same in chunks that are like the one before and in chunks that are not" {
 	python3 "$TOP/tests/model/chunks.py"
 }
@@ -63,26 +68,32 @@ same_meaning() {
 	python3 "$TOP/tests/model/meaning.py" --count "${ACP_MODEL_COUNT:-60}" --seed "${ACP_SEED:-$RANDOM}" "$@"
 }
 
+# bats test_tags=slow
 @test "acp-stat says of turns and calls what lib/session says" {
 	same_meaning acp-stat
 }
 
+# bats test_tags=slow
 @test "acp-tap closes turns where lib/session says that they end" {
 	same_meaning acp-tap
 }
 
+# bats test_tags=slow
 @test "acp-budget ends the budget of a prompt when lib/session ends its turn, and says why" {
 	same_meaning acp-budget
 }
 
+# bats test_tags=slow
 @test "acp-check says of requests what lib/session says, and of a hop in envelopes what it says of the plain one" {
 	same_meaning acp-check
 }
 
+# bats test_tags=slow
 @test "acp-usage says of turns what lib/session says" {
 	same_meaning acp-usage
 }
 
+# bats test_tags=slow
 @test "acp-export says of turns what lib/session says" {
 	same_meaning acp-export
 }

@@ -27,6 +27,7 @@ refused() {
 	cmp s.rec before
 }
 
+# bats test_tags=slow
 @test "no output is an operand, by its name, through a symbolic link or a hard link" {
 	for name in s.rec ./s.rec link hard; do
 		refused $name acp-tap -o $name s.rec
@@ -205,6 +206,7 @@ keeps() {
 	[[ ! -e new ]]
 }
 
+# bats test_tags=slow
 @test "what has no output to write because it failed leaves the file as it was" {
 	: >empty
 	while read -r command; do
