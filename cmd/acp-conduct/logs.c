@@ -17,7 +17,7 @@ struct logs {
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side; those of peers are the last */
-	char **ends;  /* who is at the ends of the hops in a trace: the client, then for each hop who is on its agent's side */
+	char **ends;  /* of a trace, for each hop and direction: the members that say from whom a message goes to whom */
 	size_t nhops;
 	uint64_t began;
 	double started;
@@ -74,6 +74,17 @@ row_hops(const struct chain *ch)
 	return ch->n + !ch->has_agent;
 }
 
+/* In a trace: the client is end 0, then comes for each hop who is on its agent's side. Allocated. */
+static char *
+end_name(const struct logs *l, size_t end)
+{
+	size_t row = row_hops(l->route->chain);
+
+	if (end > row)
+		return bytes_printf("Peer(%s)", l->names[end - 1]);
+	return end == 0 ? strdup("Client") : end == row ? strdup("Agent") : bytes_printf("Proxy(%zu)", end - 1);
+}
+
 static int
 name_hops(struct logs *l)
 {
@@ -83,19 +94,23 @@ name_hops(struct logs *l)
 
 	l->nhops = row + ch->total - ch->n;
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
-	l->ends = calloc(l->nhops + 2, sizeof(*l->ends));
+	l->ends = calloc(2 * l->nhops + 1, sizeof(*l->ends));
 	if (!l->names || !l->ends)
 		return -1;
 	if (!ch->has_agent)
 		l->names[ch->n] = successor;
 	for (size_t i = 0; i < ch->total; i++)
 		l->names[i < ch->n ? i : i - ch->n + row] = ch->components[i].name;
-	for (size_t i = 0; i <= l->nhops; i++) {
-		if (i > row)
-			l->ends[i] = bytes_printf("Peer(%s)", l->names[i - 1]);
-		else
-			l->ends[i] = i == 0 ? strdup("Client") : i == row ? strdup("Agent") : bytes_printf("Proxy(%zu)", i - 1);
-		if (!l->ends[i])
+	for (size_t hop = 0; hop < l->nhops; hop++) {
+		char *above = end_name(l, hop < row ? hop : ch->components[hop - row + ch->n].owner + 1), *below = end_name(l, hop + 1);
+
+		if (above && below) {
+			l->ends[2 * hop + ACP_DOWN] = bytes_printf(",\"from\":\"%s\",\"to\":\"%s\"", above, below);
+			l->ends[2 * hop + ACP_UP] = bytes_printf(",\"from\":\"%s\",\"to\":\"%s\"", below, above);
+		}
+		free(above);
+		free(below);
+		if (!l->ends[2 * hop] || !l->ends[2 * hop + 1])
 			return -1;
 	}
 	return 0;
@@ -149,8 +164,6 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 		"{\"type\":\"response\",\"ts\":", ""};
 	struct buf *b = log_buf(l->trace);
 	struct slice method = m->method, params = m->params, inner = {NULL, 0};
-	const struct chain *ch = l->route->chain;
-	size_t row = row_hops(ch), above = hop < row ? hop : ch->components[hop - row + ch->n].owner + 1;
 	char ts[RECORDING_TIME];
 
 	if (m->what == ACP_MCP_MESSAGE)
@@ -164,11 +177,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
 		buf_add_string(b, inner.p ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
-	buf_add_string(b, ",\"from\":\"");
-	buf_add_string(b, l->ends[dir == ACP_DOWN ? above : hop + 1]);
-	buf_add_string(b, "\",\"to\":\"");
-	buf_add_string(b, l->ends[dir == ACP_DOWN ? hop + 1 : above]);
-	buf_add(b, "\"", 1);
+	buf_add_string(b, l->ends[2 * hop + dir]);
 	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
 		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");

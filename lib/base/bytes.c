@@ -46,23 +46,11 @@ buf_add(struct buf *b, const void *p, size_t n)
 {
 	if (n == 0)
 		return 0;
-	if (buf_reserve(b, n) < 0)
+	if (b->cap - b->n < n && buf_reserve(b, n) < 0)
 		return -1;
 	memcpy(b->p + b->n, p, n);
 	b->n += n;
 	return 0;
-}
-
-int
-buf_add_slice(struct buf *b, struct slice s)
-{
-	return buf_add(b, s.p, s.n);
-}
-
-int
-buf_add_string(struct buf *b, const char *s)
-{
-	return buf_add(b, s, strlen(s));
 }
 
 int

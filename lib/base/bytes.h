@@ -160,8 +160,20 @@ struct slice slice_digits(uint64_t, char room[SLICE_DIGITS]);
 /* All that may fail return 0, or -1 with errno set and the buffer as it was. */
 int buf_reserve(struct buf *, size_t more);
 int buf_add(struct buf *, const void *, size_t);
-int buf_add_slice(struct buf *, struct slice);
-int buf_add_string(struct buf *, const char *);
+
+static inline int
+buf_add_slice(struct buf *b, struct slice s)
+{
+	return buf_add(b, s.p, s.n);
+}
+
+/* Inline, so that the length of a literal costs nothing. */
+static inline int
+buf_add_string(struct buf *b, const char *s)
+{
+	return buf_add(b, s, strlen(s));
+}
+
 int buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(printf, 2, 0)));
 /* Reads to the end of a file; EFBIG: there are more than `most` bytes. */

@@ -78,7 +78,7 @@ measure() {
 			case $what in
 			trip) set -- trip $((trips / n)) ;;
 			small) set -- stream $((updates / n)) 200 0 ;;
-			large) set -- stream $((updates / 25 / n)) 65536 0 ;;
+			large) set -- stream $((updates / 5 / n)) 65536 0 ;;
 			first) set -- first 5 ;;
 			esac
 			bounded "$@" "${command[@]}" >>"$out/$name.$what.$k"
@@ -122,7 +122,7 @@ trip_names=(cats star bare tap filter theirs rust-bare rust-tap rust-theirs)
 for k in "${lengths[@]}"; do
 	measure trip "$k" "${trip_names[@]}"
 	measure small "$k" bare tap rust-bare
-	measure large "$k" cats bare tap rust-bare
+	measure large "$k" cats star bare tap rust-bare
 done
 
 title 'round trip, us' pipes 'a router without JSON' 'acp-conduct, C' 'with acp-tap' 'acp-tap as `-f`' 'Rust proxies' \
@@ -155,6 +155,8 @@ ratios 'the same, beside a router without JSON' '' bare.trip star.trip
 ratios 'round trip, C, beside the Rust conductor' '<= 0.65' bare.trip rust-bare.trip
 ratios 'the same with acp-tap' '<= 0.65' tap.trip rust-tap.trip
 ratios 'acp-tap as `-f`, beside the Rust conductor' '<= 0.35' filter.trip rust-tap.trip
+ratios 'updates of 64 KiB, beside pipes' '>= 0.75' bare.large cats.large 2
+ratios 'the same, beside a router without JSON' '' bare.large star.large 2
 ratios 'updates of 200 bytes, beside the Rust conductor' '>= 25' bare.small rust-bare.small 1 %.1f
 ratios 'updates of 64 KiB, beside the Rust conductor' '>= 10' bare.large rust-bare.large 2 %.1f
 ratios 'the same of pipes' '' cats.large rust-bare.large 2 %.1f

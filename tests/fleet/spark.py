@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spark.py FILE...: the summaries of the files as acp-usage --merge reads them, each made where Spark runs the task."""
+"""spark.py <NAMES: the summaries of the files as acp-usage --merge reads them, each made where Spark runs the task."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ from pyspark import SparkConf, SparkContext
 conf = SparkConf().setMaster("local[2]").setAppName("acp-usage").set("spark.ui.enabled", "false")
 spark = SparkContext(conf=conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1"))
 # A task's process has no environment but this.
-files = spark.parallelize(sys.argv[1:], 16)
+files = spark.parallelize(sys.stdin.read().splitlines(), 16)
 for line in files.pipe("xargs acp-usage --summary -f json", {"PATH": os.environ["PATH"]}, True).toLocalIterator():
 	print(line)
 spark.stop()
