@@ -792,6 +792,22 @@ asks() {
 1 agent session/update tool_call 3 3 value .params.update.title'
 }
 
+@test "turns are paired by their prompts before by the kinds of their messages" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"one"}]}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"plan"}}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"two"}]}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"usage_update"}}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"plan"}}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	# The usage comes a turn earlier: by kinds, the second turn of the one is the first of the other.
+	{ sed -n 1p a.rec; sed -n 5p a.rec; sed -n 2,4p a.rec; sed -n 6,7p a.rec; } >b.rec
+	run -0 acp-diff --match shape a.rec b.rec
+	assert_line --regexp '^no difference in 2 turns, .*; 1 moved$'
+}
+
 @test "a message has not moved past another that is identical" {
 	usage=$(update '"sessionUpdate":"usage_update","used":1,"size":2')
 	{

@@ -277,8 +277,25 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 	return 0;
 }
 
-/* Two turns are one if they are the same; else if they begin with the same prompt; else in their order. */
-enum { BY_SUM, BY_PROMPT, BY_ORDER, STEPS };
+/*
+ * Two turns are one if they are the same, with the same prompt to the letter; else if they begin with that; else if they are the same at
+ * the level, or their prompts are; else in their order.
+ */
+enum { BY_BOTH, BY_PROMPT, BY_SUM, BY_PROMPT_LEVEL, BY_ORDER, STEPS };
+
+static uint64_t
+turn_key(const struct turn *t, int step)
+{
+	const uint64_t *alike = t->prompt ? t->prompt->alike : NULL;
+
+	switch (step) {
+	case BY_BOTH: return digest_join(t->sum, alike ? alike[FULL] : 0);
+	case BY_PROMPT: return alike ? alike[FULL] : 0;
+	case BY_SUM: return t->sum;
+	case BY_PROMPT_LEVEL: return alike ? alike[CONTENT] : 0;
+	default: return 0;
+	}
+}
 
 /* partner[i]: the turn of b that is turn i of a. 0 or -1. */
 static int
@@ -286,17 +303,14 @@ match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
 	const size_t n = a->n + b->n;
 	uint64_t *keys = calloc(n, sizeof(*keys));
-	const struct turn *t;
 	int r = keys ? 0 : -1;
 
 	/* What comes before the first prompt is no turn. */
 	for (size_t i = 0; i < a->n; i++)
 		partner[i] = i == 0 ? 0 : ROWS_ALONE;
-	for (int step = BY_SUM; r == 0 && step < STEPS; step++) {
-		for (size_t i = 0; i < n; i++) {
-			t = i < a->n ? a->at[i] : b->at[i - a->n];
-			keys[i] = step == BY_SUM ? t->sum : step == BY_PROMPT && t->prompt ? t->prompt->alike[CONTENT] : 0;
-		}
+	for (int step = BY_BOTH; r == 0 && step < STEPS; step++) {
+		for (size_t i = 0; i < n; i++)
+			keys[i] = turn_key(i < a->n ? a->at[i] : b->at[i - a->n], step);
 		r = rows_fill(keys, a->n, keys + a->n, b->n, partner);
 	}
 	free(keys);
