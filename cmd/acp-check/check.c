@@ -127,15 +127,16 @@ check_schema(struct check *c, const struct message *s)
 	check_content(c, s, schema, message_method(s));
 }
 
+/* from: who wrote it to this wire, which s->from is not in an envelope. */
 static void
-check_early(struct check *c, const struct message *s)
+check_early(struct check *c, const struct message *s, enum acp_side from)
 {
 	if (c->c.initialized || c->c.partial || c->c.early || s->msg.kind == MSG_RESPONSE)
 		return;
 	if (s->from == ACP_CLIENT) {
 		c->c.early = true;
 		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize", s->msg.method);
-	} else if (s->from == ACP_AGENT && !c->c.seen[ACP_CLIENT]) {
+	} else if (s->from == ACP_AGENT && !c->c.seen[from == ACP_UNKNOWN ? ACP_CLIENT : acp_other_side(from)]) {
 		c->c.early_agent = true;
 	}
 }
@@ -160,7 +161,7 @@ check_message(struct check *c, const struct session_message *seen)
 	if (c->options->coverage && !seen->copy)
 		coverage_see(c, seen->kind, update.p || !seen->kind.p ? update : json_get(s->msg.params, acp_update));
 	if (!seen->copy) {
-		check_early(c, s);
+		check_early(c, s, from);
 		/* The text of a chunk makes no difference: its mark says that another of its shape had no finding. */
 		if (!shape || shape->mark != mark) {
 			if (seen->kind.p && !update.p)
