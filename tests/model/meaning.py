@@ -123,7 +123,8 @@ def export(path, *means):
         pairs.append(('a page of envelopes', run('acp-export', '-f', 'markdown', path + '.far'), page))
     # Where no session is a sub-agent, whose calls acp-stat counts in the turn that started it.
     page = run('acp-export', path)
-    if not any('class="child"' in line for line in page) and not any(' adopted ' in line for line in run('session-events', path)):
+    if not any('class="child"' in line for line in page) and not any(
+            ' adopted ' in line or ' child below ' in line for line in run('session-events', path)):
         wanted = [r for r in rows('acp-stat', '--by', 'turn', '-f', 'json', path) if r['result'] != 'open' and r['tools_us'] + r['user_us']]
         pairs.append(('times', sorted(times(page)), sorted(' '.join(x + ' ' + people(r[x + '_us']) for x in ('model', 'tools', 'user') if r[x + '_us']) for r in wanted)))
     return pairs
