@@ -52,8 +52,8 @@ judges() {
 
 @test "acp-testing(7): each agent that misbehaves is one that can be started, and misbehaves" {
 	acp-tap -f raw --from client "$SESSION" >prompts
-	cp "$SESSION" s.rec
-	acp-replay s.rec <prompts >right
+	cp "$SESSION" session.rec
+	acp-replay session.rec <prompts >right
 	sed -n 's/^\.It Li \(acp-fault .*\)/\1/p' "$TOP/man/acp-testing.7" >commands
 	assert_equal "$(wc -l <commands)" 6
 	while read -r command; do
