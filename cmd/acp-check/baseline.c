@@ -18,18 +18,18 @@ static const char title[] = "# Findings that acp-check expects: rule, method, pa
 
 /* NULL when out of memory. */
 static struct baseline_entry *
-find(struct baseline *b, struct slice text, bool add)
+find(struct baseline_entry **all, struct slice text, bool add)
 {
 	struct baseline_entry *e = NULL;
 
-	HASH_FIND(hh, b->entries, text.p, text.n, e);
+	HASH_FIND(hh, *all, text.p, text.n, e);
 	if (e || !add)
 		return e;
 	e = calloc(1, sizeof(*e) + text.n + 1);
 	if (!e)
 		return NULL;
 	memcpy(e->text, text.p, text.n);
-	HASH_ADD_KEYPTR(hh, b->entries, e->text, text.n, e);
+	HASH_ADD_KEYPTR(hh, *all, e->text, text.n, e);
 	if (e->hh.tbl)
 		return e;
 	free(e);
@@ -37,7 +37,7 @@ find(struct baseline *b, struct slice text, bool add)
 }
 
 int
-baseline_read(struct baseline *b, const char *path)
+baseline_read(struct baseline_entry **all, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	struct baseline_entry *e;
@@ -50,7 +50,7 @@ baseline_read(struct baseline *b, const char *path)
 		n -= line[n - 1] == '\n';
 		if (n == 0 || *line == '#')
 			continue;
-		e = find(b, slice(line, (size_t)n), true);
+		e = find(all, slice(line, (size_t)n), true);
 		if (e)
 			e->expected = true;
 		else
@@ -67,7 +67,7 @@ baseline_read(struct baseline *b, const char *path)
 }
 
 int
-baseline_expects(struct baseline *b, bool writes, enum rule_id rule, struct slice method, const char *path)
+baseline_expects(struct baseline_entry **all, bool writes, enum rule_id rule, struct slice method, const char *path)
 {
 	SCOPED struct buf text = {0};
 	struct baseline_entry *e;
@@ -82,7 +82,7 @@ baseline_expects(struct baseline *b, bool writes, enum rule_id rule, struct slic
 		if (end[-1] == '[')
 			end += strspn(end, "0123456789");
 	}
-	e = find(b, buf_slice(&text), writes);
+	e = find(all, buf_slice(&text), writes);
 	if (!e)
 		return writes ? -1 : 0;
 	e->seen = true;
@@ -96,12 +96,12 @@ by_text(const struct baseline_entry *a, const struct baseline_entry *b)
 }
 
 size_t
-baseline_report(struct baseline *b, const char *path)
+baseline_report(struct baseline_entry **all, const char *path)
 {
 	size_t n = 0;
 
-	HASH_SRT(hh, b->entries, by_text);
-	for (const struct baseline_entry *e = b->entries; e; e = e->hh.next) {
+	HASH_SRT(hh, *all, by_text);
+	for (const struct baseline_entry *e = *all; e; e = e->hh.next) {
 		if (!e->expected || e->seen)
 			continue;
 		cli_warn(check_name, "%s: not found any more: %s", path, e->text);
@@ -111,15 +111,15 @@ baseline_report(struct baseline *b, const char *path)
 }
 
 int
-baseline_write(struct baseline *b, const char *path, char *const *inputs)
+baseline_write(struct baseline_entry **all, const char *path, char *const *inputs)
 {
 	SCOPED struct buf text = {0};
 	struct replace file = {0};
 	char *why = NULL;
 	int r = buf_add_string(&text, title);
 
-	HASH_SRT(hh, b->entries, by_text);
-	for (const struct baseline_entry *e = b->entries; e; e = e->hh.next)
+	HASH_SRT(hh, *all, by_text);
+	for (const struct baseline_entry *e = *all; e; e = e->hh.next)
 		if (e->seen)
 			r |= buf_printf(&text, "%s\n", e->text);
 	if (r == 0)
@@ -136,12 +136,12 @@ baseline_write(struct baseline *b, const char *path, char *const *inputs)
 }
 
 void
-baseline_free(struct baseline *b)
+baseline_free(struct baseline_entry **all)
 {
 	struct baseline_entry *e, *next;
 
-	HASH_ITER(hh, b->entries, e, next) {
-		HASH_DEL(b->entries, e);
+	HASH_ITER(hh, *all, e, next) {
+		HASH_DEL(*all, e);
 		free(e);
 	}
 }

@@ -25,11 +25,11 @@ is_acp_server(const struct check *c, const char *path)
 {
 	static const char servers[] = "params.mcpServers[";
 	struct json_iter it = {.in = c->where.message ? json_get(c->where.message->msg.params, acp_mcp_servers) : slice(NULL, 0)};
-	struct slice key, server = {NULL, 0};
+	struct slice server = {NULL, 0};
 
-	if (strncmp(path, servers, strlen(servers)) != 0 || json_type(it.in) != JSON_ARRAY)
+	if (strncmp(path, servers, strlen(servers)) != 0)
 		return false;
-	for (unsigned long n = strtoul(path + strlen(servers), NULL, 10) + 1; n > 0 && json_next(&it, &key, &server); n--)
+	for (unsigned long n = strtoul(path + strlen(servers), NULL, 10) + 1; n > 0 && check_next(&it, &server); n--)
 		;
 	return json_string_is(json_get(server, "type"), "acp");
 }
@@ -74,44 +74,38 @@ has_connections(const struct message *s)
 	return r ? request && request->connected : json_get(s->msg.params, "connectionId").p != NULL;
 }
 
-/* What is absent or null is no member at all. */
-static struct slice
-params_of(struct slice params)
-{
-	return !params.p || json_type(params) == JSON_NULL ? slice_of("{}") : params;
-}
-
 static void
 check_content(struct check *c, const struct message *s, const struct schema *schema, struct slice method)
 {
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
+	struct slice params = s->msg.params;
 	struct text name;
 	int32_t first;
 
-	if (has_connections(s) && !s->msg.error.p)
+	/* What is absent or null is no member at all. */
+	if (!params.p || json_type(params) == JSON_NULL)
+		params = slice_of("{}");
+	if (s->msg.error.p) {
+		check_node(c, schema->error, s->msg.error, "error");
+	} else if (has_connections(s)) {
 		return;
-	if (s->msg.kind == MSG_RESPONSE) {
-		if (s->msg.error.p)
-			check_node(c, schema->error, s->msg.error, "error");
-		else
-			check_node(c, m ? m->parts[SCHEMA_RESPONSE].node : 0, s->msg.result, "result");
-		return;
-	}
-	if (!m) {
+	} else if (s->msg.kind == MSG_RESPONSE) {
+		check_node(c, m ? m->parts[SCHEMA_RESPONSE].node : 0, s->msg.result, "result");
+	} else if (!m) {
 		/* An extension, or what either side may ignore. */
 		name = text_of_string(method);
 		first = text_next(&name);
 		if (first != '_' && !(first == '$' && text_next(&name) == '/'))
 			check_find(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
 				"a method of the stable schema (--unstable knows it)" : "a method that the schema has, or one that begins with _", method);
-		check_node(c, 0, params_of(s->msg.params), "params");
-		return;
+		check_node(c, 0, params, "params");
+	} else {
+		check_direction(c, s, m, part);
+		if (m->parts[part].to == SCHEMA_NONE)
+			part = SCHEMA_REQUEST + SCHEMA_NOTIFICATION - part;
+		check_node(c, m->parts[part].node, params, "params");
 	}
-	check_direction(c, s, m, part);
-	if (m->parts[part].to == SCHEMA_NONE)
-		part = SCHEMA_REQUEST + SCHEMA_NOTIFICATION - part;
-	check_node(c, m->parts[part].node, params_of(s->msg.params), "params");
 }
 
 static void

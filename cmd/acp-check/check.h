@@ -92,20 +92,13 @@ struct check_session {
 
 /* The data of an open request; all in one allocation. */
 struct check_request {
-	uint64_t number, t;   /* its struct where */
-	const char *file;
-	bool timed;
+	struct where where;   /* without the message */
 	bool connected;       /* it names a connection of MCP over ACP */
 	uint64_t sent;        /* how many messages the other side had sent */
 	uint64_t releases;    /* the digest of a terminal; 0: none */
 	struct slice options; /* of a permission request: JSON text; otherwise p NULL */
 	struct slice text;    /* the message, if options.where is set; otherwise p NULL */
 	char bytes[];
-};
-
-/* Findings by rule, method and path: those of --baseline, and all that there are for --write-baseline. Zero it to begin. */
-struct baseline {
-	struct baseline_entry *entries;
 };
 
 struct check {
@@ -118,11 +111,12 @@ struct check {
 	struct schema_findings found;
 	bool grouped, color;  /* for people: findings by rule, and a verdict, at the end */
 	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit and groups */
-	uint64_t count[LEVELS], rule_count[RULES]; /* findings that were reported */
+	uint64_t count[LEVELS], rule_count[RULES], reported; /* findings that were reported; reported: all of them */
 	uint64_t findings;    /* all, whether reported or not */
 	uint64_t messages, sessions;
 	bool matched;         /* a message was selected: others need not be looked at for that */
-	struct baseline baseline;
+	/* Findings by rule, method and path: those of --baseline, and all that there are for --write-baseline; or NULL. */
+	struct baseline_entry *baseline;
 	struct buf covered;   /* coverage.c */
 	uint64_t now;         /* when something came last */
 	bool selected;        /* messages may be missing anywhere */
@@ -149,6 +143,9 @@ bool check_advertises(const struct check *, enum acp_side, const char *capabilit
 /* The version of the protocol: 1 or 2. */
 unsigned check_version(const struct check *);
 
+/* The next element of an array; anything else has none. */
+bool check_next(struct json_iter *, struct slice *element);
+
 /* check.c: frees what a check has. */
 void check_close(struct check *);
 /* Checks a message, after its events. */
@@ -158,20 +155,12 @@ void check_noise(struct check *, struct slice line);
 /* The side where.from has ended: reports the requests to it that have no response. torn: its last line has no newline. */
 void check_eof(struct check *, bool torn);
 
-/* check_event.c: the rules of connections, requests and sessions; and those of turns. */
+/* check_event.c: the rules of connections, requests and sessions. */
 void check_event(struct check *, const struct session_event *);
 /* The session that a message names, after the message's events. */
 void check_session_of(struct check *, const struct session_message *);
-/* check_turn.c: the rules of turns, tool calls and permission requests. */
+/* check_turn.c: the rules of states, turns, tool calls and permission requests. */
 void check_turn_event(struct check *, const struct session_event *);
-/* check_state.c: the states of version 2, and what belongs to them. The responses to session/resume, session/close and session/prompt;
- * a turn begins; a state; a message of the user. */
-void check_resumed(struct check *, struct check_session *, const struct session_message *);
-void check_closed(struct check *, struct check_session *, const struct session_message *);
-void check_accepted(struct check *, struct check_session *, const struct session_message *);
-void check_turn_begins(struct check_session *, bool queued);
-void check_idle(struct check *, struct check_session *, const struct session_event *);
-void check_user_message(struct check *, struct check_session *, struct slice update);
 /* An update, after its events; p NULL for a chunk. */
 void check_update(struct check *, const struct session_message *, struct slice update);
 /* check_capability.c: methods and content that the other side must have advertised, and methods that a side has advertised and refuses.
@@ -193,13 +182,13 @@ void coverage_see(struct check *, struct slice kind, struct slice update);
 void coverage_report(struct check *);
 
 /* baseline.c. read, write: an exit status; what is wrong has been reported. inputs: what must not be written. */
-int baseline_read(struct baseline *, const char *path);
-int baseline_write(struct baseline *, const char *path, char *const *inputs);
+int baseline_read(struct baseline_entry **, const char *path);
+int baseline_write(struct baseline_entry **, const char *path, char *const *inputs);
 /* Reports what was expected and not found; returns how many. */
-size_t baseline_report(struct baseline *, const char *path);
+size_t baseline_report(struct baseline_entry **, const char *path);
 /* Is this finding expected? method: plain text. -1 out of memory. writes: all are kept. */
-int baseline_expects(struct baseline *, bool writes, enum rule_id, struct slice method, const char *path);
-void baseline_free(struct baseline *);
+int baseline_expects(struct baseline_entry **, bool writes, enum rule_id, struct slice method, const char *path);
+void baseline_free(struct baseline_entry **);
 
 /* report.c: is what check.where says selected, now or at all? */
 bool check_selects(struct check *);

@@ -6,79 +6,64 @@
 /* What a name is; from TO_CLIENT on, the client needs the capability. CONTEXT: what an agent wants to know for a suggestion. */
 enum named { TO_AGENT, CONTENT, SERVER, MEMBER, PROMPT_MODE, CONTEXT, TO_CLIENT, ELICITATION, SUGGESTION, OPTION, LOGIN };
 
-/* Where the capability is that the other side needs, in both versions; NULL: every peer has it. */
+/* Where the capability is that the other side needs for these names, in both versions; NULL: every peer has it. */
 static const struct need {
 	enum named of;
-	const char *name;
 	const char *v1, *v2;
+	const char *names[6]; /* up to NULL */
 } needs[] = {
-	{TO_AGENT, "session/load", "loadSession", NULL},
-	{TO_AGENT, "session/new", NULL, "session"},
-	{TO_AGENT, "session/prompt", NULL, "session"},
-	{TO_AGENT, "session/list", "sessionCapabilities.list", "session"},
-	{TO_AGENT, "session/resume", "sessionCapabilities.resume", "session"},
-	{TO_AGENT, "session/close", "sessionCapabilities.close", "session"},
-	{TO_AGENT, "session/fork", "sessionCapabilities.fork", "session.fork"},
-	{TO_AGENT, "session/delete", "sessionCapabilities.delete", "session.delete"},
-	{TO_AGENT, "session/archive", "sessionCapabilities.archive", "session.archive"},
-	{TO_AGENT, "session/unarchive", "sessionCapabilities.archive", "session.archive"},
-	{TO_AGENT, "session/status", "sessionCapabilities.status", "session.status"},
-	{TO_AGENT, "session/set_title", "sessionCapabilities.title", "session.title"},
-	{TO_AGENT, "logout", "auth.logout", NULL},
-	{TO_AGENT, "auth/status", "auth.status", "auth.status"},
-	{TO_AGENT, "nes/start", "nes", "nes"},
-	{TO_AGENT, "nes/suggest", "nes", "nes"},
-	{TO_AGENT, "nes/accept", "nes", "nes"},
-	{TO_AGENT, "nes/reject", "nes", "nes"},
-	{TO_AGENT, "nes/close", "nes", "nes"},
-	{TO_AGENT, "document/didOpen", "nes.events.document.didOpen", "nes.events.document.didOpen"},
-	{TO_AGENT, "document/didChange", "nes.events.document.didChange", "nes.events.document.didChange"},
-	{TO_AGENT, "document/didClose", "nes.events.document.didClose", "nes.events.document.didClose"},
-	{TO_AGENT, "document/didSave", "nes.events.document.didSave", "nes.events.document.didSave"},
-	{TO_AGENT, "document/didFocus", "nes.events.document.didFocus", "nes.events.document.didFocus"},
-	{TO_AGENT, "providers/list", "providers", "providers"},
-	{TO_AGENT, "providers/set", "providers", "providers"},
-	{TO_AGENT, "providers/disable", "providers", "providers"},
-	{CONTENT, "image", "promptCapabilities.image", "session.prompt.image"},
-	{CONTENT, "audio", "promptCapabilities.audio", "session.prompt.audio"},
-	{CONTENT, "resource", "promptCapabilities.embeddedContext", "session.prompt.embeddedContext"},
-	{SERVER, "http", "mcpCapabilities.http", "session.mcp.http"},
-	{SERVER, "sse", "mcpCapabilities.sse", NULL},
-	{SERVER, "acp", "mcpCapabilities.acp", "session.mcp.acp"},
-	{SERVER, "stdio", NULL, "session.mcp.stdio"},
-	{MEMBER, "additionalDirectories", "sessionCapabilities.additionalDirectories", "session.additionalDirectories"},
-	{MEMBER, "archived", "sessionCapabilities.archive", "session.archive"},
-	{MEMBER, "systemPrompt", "sessionCapabilities.systemPrompt", "session.systemPrompt"},
-	{PROMPT_MODE, "override", "sessionCapabilities.systemPrompt.mode.override", "session.systemPrompt.mode.override"},
-	{CONTEXT, "recentFiles", "nes.context.recentFiles", "nes.context.recentFiles"},
-	{CONTEXT, "relatedSnippets", "nes.context.relatedSnippets", "nes.context.relatedSnippets"},
-	{CONTEXT, "editHistory", "nes.context.editHistory", "nes.context.editHistory"},
-	{CONTEXT, "userActions", "nes.context.userActions", "nes.context.userActions"},
-	{CONTEXT, "openFiles", "nes.context.openFiles", "nes.context.openFiles"},
-	{CONTEXT, "diagnostics", "nes.context.diagnostics", "nes.context.diagnostics"},
-	{TO_CLIENT, "fs/read_text_file", "fs.readTextFile", NULL},
-	{TO_CLIENT, "fs/write_text_file", "fs.writeTextFile", NULL},
-	{TO_CLIENT, "terminal/create", "terminal", NULL},
-	{TO_CLIENT, "terminal/output", "terminal", NULL},
-	{TO_CLIENT, "terminal/wait_for_exit", "terminal", NULL},
-	{TO_CLIENT, "terminal/kill", "terminal", NULL},
-	{TO_CLIENT, "terminal/release", "terminal", NULL},
-	{TO_CLIENT, "elicitation/complete", "elicitation.url", "elicitation.url"},
-	{TO_CLIENT, "notice", "session.notices", NULL},
-	{TO_CLIENT, "compaction_update", "session.compaction", NULL},
-	{TO_CLIENT, "compaction_summary_chunk", "session.compaction", NULL},
-	{TO_CLIENT, "subagent_update", "subagents", NULL},
-	{TO_CLIENT, "session_message", "subagents", NULL},
-	{TO_CLIENT, "session_message_chunk", "subagents", NULL},
-	{TO_CLIENT, "plan_update", "plan", NULL},
-	{TO_CLIENT, "plan_removed", "plan", NULL},
-	{ELICITATION, "form", "elicitation.form", "elicitation.form"},
-	{ELICITATION, "url", "elicitation.url", "elicitation.url"},
-	{SUGGESTION, "jump", "nes.jump", "nes.jump"},
-	{SUGGESTION, "rename", "nes.rename", "nes.rename"},
-	{SUGGESTION, "searchAndReplace", "nes.searchAndReplace", "nes.searchAndReplace"},
-	{OPTION, "boolean", "session.configOptions.boolean", NULL},
-	{LOGIN, "terminal", "auth.terminal", "auth.terminal"},
+	{TO_AGENT, "loadSession", NULL, {"session/load"}},
+	{TO_AGENT, NULL, "session", {"session/new", "session/prompt"}},
+	{TO_AGENT, "sessionCapabilities.list", "session", {"session/list"}},
+	{TO_AGENT, "sessionCapabilities.resume", "session", {"session/resume"}},
+	{TO_AGENT, "sessionCapabilities.close", "session", {"session/close"}},
+	{TO_AGENT, "sessionCapabilities.fork", "session.fork", {"session/fork"}},
+	{TO_AGENT, "sessionCapabilities.delete", "session.delete", {"session/delete"}},
+	{TO_AGENT, "sessionCapabilities.archive", "session.archive", {"session/archive", "session/unarchive"}},
+	{TO_AGENT, "sessionCapabilities.status", "session.status", {"session/status"}},
+	{TO_AGENT, "sessionCapabilities.title", "session.title", {"session/set_title"}},
+	{TO_AGENT, "auth.logout", NULL, {"logout"}},
+	{TO_AGENT, "auth.status", "auth.status", {"auth/status"}},
+	{TO_AGENT, "nes", "nes", {"nes/start", "nes/suggest", "nes/accept", "nes/reject", "nes/close"}},
+	{TO_AGENT, "nes.events.document.didOpen", "nes.events.document.didOpen", {"document/didOpen"}},
+	{TO_AGENT, "nes.events.document.didChange", "nes.events.document.didChange", {"document/didChange"}},
+	{TO_AGENT, "nes.events.document.didClose", "nes.events.document.didClose", {"document/didClose"}},
+	{TO_AGENT, "nes.events.document.didSave", "nes.events.document.didSave", {"document/didSave"}},
+	{TO_AGENT, "nes.events.document.didFocus", "nes.events.document.didFocus", {"document/didFocus"}},
+	{TO_AGENT, "providers", "providers", {"providers/list", "providers/set", "providers/disable"}},
+	{CONTENT, "promptCapabilities.image", "session.prompt.image", {"image"}},
+	{CONTENT, "promptCapabilities.audio", "session.prompt.audio", {"audio"}},
+	{CONTENT, "promptCapabilities.embeddedContext", "session.prompt.embeddedContext", {"resource"}},
+	{SERVER, "mcpCapabilities.http", "session.mcp.http", {"http"}},
+	{SERVER, "mcpCapabilities.sse", NULL, {"sse"}},
+	{SERVER, "mcpCapabilities.acp", "session.mcp.acp", {"acp"}},
+	{SERVER, NULL, "session.mcp.stdio", {"stdio"}},
+	{MEMBER, "sessionCapabilities.additionalDirectories", "session.additionalDirectories", {"additionalDirectories"}},
+	{MEMBER, "sessionCapabilities.archive", "session.archive", {"archived"}},
+	{MEMBER, "sessionCapabilities.systemPrompt", "session.systemPrompt", {"systemPrompt"}},
+	{PROMPT_MODE, "sessionCapabilities.systemPrompt.mode.override", "session.systemPrompt.mode.override", {"override"}},
+	{CONTEXT, "nes.context.recentFiles", "nes.context.recentFiles", {"recentFiles"}},
+	{CONTEXT, "nes.context.relatedSnippets", "nes.context.relatedSnippets", {"relatedSnippets"}},
+	{CONTEXT, "nes.context.editHistory", "nes.context.editHistory", {"editHistory"}},
+	{CONTEXT, "nes.context.userActions", "nes.context.userActions", {"userActions"}},
+	{CONTEXT, "nes.context.openFiles", "nes.context.openFiles", {"openFiles"}},
+	{CONTEXT, "nes.context.diagnostics", "nes.context.diagnostics", {"diagnostics"}},
+	{TO_CLIENT, "fs.readTextFile", NULL, {"fs/read_text_file"}},
+	{TO_CLIENT, "fs.writeTextFile", NULL, {"fs/write_text_file"}},
+	{TO_CLIENT, "terminal", NULL, {"terminal/create", "terminal/output", "terminal/wait_for_exit", "terminal/kill",
+		"terminal/release"}},
+	{TO_CLIENT, "elicitation.url", "elicitation.url", {"elicitation/complete"}},
+	{TO_CLIENT, "session.notices", NULL, {"notice"}},
+	{TO_CLIENT, "session.compaction", NULL, {"compaction_update", "compaction_summary_chunk"}},
+	{TO_CLIENT, "subagents", NULL, {"subagent_update", "session_message", "session_message_chunk"}},
+	{TO_CLIENT, "plan", NULL, {"plan_update", "plan_removed"}},
+	{ELICITATION, "elicitation.form", "elicitation.form", {"form"}},
+	{ELICITATION, "elicitation.url", "elicitation.url", {"url"}},
+	{SUGGESTION, "nes.jump", "nes.jump", {"jump"}},
+	{SUGGESTION, "nes.rename", "nes.rename", {"rename"}},
+	{SUGGESTION, "nes.searchAndReplace", "nes.searchAndReplace", {"searchAndReplace"}},
+	{OPTION, "session.configOptions.boolean", NULL, {"boolean"}},
+	{LOGIN, "auth.terminal", "auth.terminal", {"terminal"}},
 };
 
 /* NULL: the name needs nothing. */
@@ -86,7 +71,7 @@ static const char *
 needed_for(const struct check *c, enum named of, struct slice name)
 {
 	for (const struct need *n = needs; n < needs + sizeof(needs) / sizeof(*needs); n++)
-		if (n->of == of && json_string_is(name, n->name))
+		if (n->of == of && json_string_in(name, n->names))
 			return c->c.version == 2 ? n->v2 : n->v1;
 	return NULL;
 }
@@ -138,26 +123,22 @@ static void
 check_items(struct check *c, enum named of, struct slice list, const char *member, const char *path)
 {
 	struct json_iter it = {.in = list};
-	struct slice key, value;
+	struct slice value;
 
-	if (json_type(list) == JSON_ARRAY)
-		while (json_next(&it, &key, &value))
-			check_need(c, of, json_get(value, member), path);
+	while (check_next(&it, &value))
+		check_need(c, of, json_get(value, member), path);
 }
 
 /* The members of an object; null and an empty list are as none. */
 static void
 check_members(struct check *c, enum named of, struct slice object, const char *path)
 {
-	struct json_iter it = {.in = object}, items;
-	struct slice key, value, item, none;
+	struct json_iter it = {.in = object};
+	struct slice key, value;
 	char at[64];
 
-	if (json_type(object) != JSON_OBJECT)
-		return;
-	while (json_next(&it, &key, &value)) {
-		items = (struct json_iter){.in = value};
-		if (json_type(value) == JSON_NULL || (json_type(value) == JSON_ARRAY && !json_next(&items, &none, &item)))
+	while (json_type(object) == JSON_OBJECT && json_next(&it, &key, &value)) {
+		if (json_type(value) == JSON_NULL || (json_type(value) == JSON_ARRAY && json_is_empty(value)))
 			continue;
 		snprintf(at, sizeof(at), "%s.%.*s", path, (int)key.n - 2, key.p + 1);
 		check_need(c, of, key, at);
@@ -168,14 +149,12 @@ check_members(struct check *c, enum named of, struct slice object, const char *p
 static void
 check_system_prompt(struct check *c, struct slice prompt)
 {
-	struct slice content = json_get(prompt, acp_content), key, block;
+	struct slice content = json_get(prompt, acp_content), block;
 	struct json_iter it = {.in = content};
 
-	if (json_type(content) != JSON_ARRAY)
-		return;
-	if (json_is_empty(content))
+	if (json_type(content) == JSON_ARRAY && json_is_empty(content))
 		check_find(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content", "a block", content);
-	while (json_next(&it, &key, &block)) {
+	while (check_next(&it, &block)) {
 		struct slice type = json_get_string(block, "type");
 
 		if (type.p && !json_string_is(type, "text"))
@@ -187,12 +166,11 @@ check_system_prompt(struct check *c, struct slice prompt)
 static void
 check_changes(struct check *c, struct slice changes)
 {
-	struct slice kind = json_path(buf_slice(&c->c.capabilities[ACP_AGENT]), "nes.events.document.didChange.syncKind"), key, change;
+	struct slice kind = json_path(buf_slice(&c->c.capabilities[ACP_AGENT]), "nes.events.document.didChange.syncKind");
 	struct json_iter it = {.in = changes};
+	struct slice change;
 
-	if (json_type(kind) != JSON_STRING || !json_string_is(kind, "full") || json_type(changes) != JSON_ARRAY)
-		return;
-	while (json_next(&it, &key, &change))
+	while (json_string_is(kind, "full") && check_next(&it, &change))
 		if (json_type(json_get(change, "range")) == JSON_OBJECT) {
 			check_find(c, RULE_CAPABILITY, "params.contentChanges[].range", "no range: syncKind is full", json_get(change, "range"));
 			return;

@@ -136,21 +136,16 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	struct slice text = c->options->where ? m->text : slice(NULL, 0);
 	struct check_request *data = calloc(1, sizeof(*data) + options.n + text.n);
 	struct check_session *s = r->session ? r->session->data : NULL;
+	char *to;
 
 	r->data = data;
 	c->failed |= !data;
 	if (!data)
 		return;
-	if (options.n)
-		memcpy(data->bytes, options.p, options.n);
-	data->options = slice(options.p ? data->bytes : NULL, options.n);
-	if (text.n)
-		memcpy(data->bytes + options.n, text.p, text.n);
-	data->text = slice(text.p ? data->bytes + options.n : NULL, text.n);
-	data->number = c->where.number;
-	data->file = c->where.file;
-	data->t = c->where.t;
-	data->timed = c->where.timed;
+	to = data->bytes;
+	data->options = slice_keep(&to, options);
+	data->text = slice_keep(&to, text);
+	data->where = c->where;
 	data->sent = c->c.sent[acp_other_side(r->request->from)];
 	data->releases = r->copy ? 0 : use_terminal(c, m);
 	data->connected = json_get(m->params, "connectionId").p != NULL;
@@ -171,17 +166,14 @@ put_waited(struct check *c, struct buf *to, const struct session_request *r, con
 {
 	enum acp_side other = acp_other_side(r->request->from);
 	const char *name = acp_side_name(r->enveloped ? r->request->from : other);
-	uint64_t n = c->c.sent[other] - data->sent, t = data->t;
-	int e = 0;
+	uint64_t n = c->c.sent[other] - data->sent, t = data->where.t;
+	int e = !data->where.timed ? buf_printf(to, "a response, while the %s sent ", name) :
+		buf_printf(to, "a response within %.1f s, in which the %s sent ", (double)(c->now - t) / 1e6, name);
 
-	if (data->timed)
-		e |= buf_printf(to, "a response within %.1f s, in which", (double)(c->now - t) / 1e6);
-	else
-		e |= buf_add_string(to, "a response, while");
 	if (n == 0)
-		return -(e || buf_printf(to, " the %s sent nothing", name) < 0);
-	e |= buf_printf(to, " the %s sent %" PRIu64 " message%s", name, n, n > 1 ? "s" : "");
-	if (data->timed)
+		return e | buf_add_string(to, "nothing");
+	e |= buf_printf(to, "%" PRIu64 " message%s", n, n > 1 ? "s" : "");
+	if (data->where.timed)
 		e |= buf_printf(to, ", the last after %.1f s", (double)(c->c.last[other] - t) / 1e6);
 	return e;
 }
@@ -192,14 +184,16 @@ report_unanswered(struct check *c, struct session_request *r, enum rule_id rule)
 {
 	const struct check_request *data = r->data;
 	const struct request *q = r->request;
-	struct message s = {.from = r->enveloped ? acp_other_side(q->from) : q->from, .t = data->t, .request = q, /* for its session */
+	struct message s = {.from = r->enveloped ? acp_other_side(q->from) : q->from, .t = data->where.t, .request = q, /* for its session */
 		.msg = {.kind = MSG_REQUEST, .what = q->what, .id = q->id, .method = q->method}};
 	SCOPED struct buf text = {0};
 	struct where before = c->where;
 
 	if (data->text.p && msg_scan(data->text, &s.msg, NULL) != MSG_NOISE)
 		s.line = data->text;
-	c->where = (struct where){.file = data->file, .number = data->number, .t = data->t, .timed = data->timed, .from = s.from, .message = &s};
+	c->where = data->where;
+	c->where.from = s.from;
+	c->where.message = &s;
 	if (put_waited(c, &text, r, data) < 0 || !buf_string(&text))
 		c->failed = true;
 	else
@@ -262,15 +256,10 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (is_initialize(q->what)) {
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
-		check_resumed(c, data, e->message);
 		/* In a chain of proxies each response comes twice. */
 		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
 		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
 		data->loading = data->resuming = false;
-	} else if (data && q->what == ACP_SESSION_CLOSE) {
-		check_closed(c, data, e->message);
-	} else if (data && q->what == ACP_SESSION_PROMPT) {
-		check_accepted(c, data, e->message);
 	} else if (q->what == ACP_SESSION_NEW || q->what == ACP_SESSION_FORK) {
 		check_new_session(c, json_get_string(e->message->message.msg.result, acp_session_id), e->message->enveloped);
 	} else if (q->what == ACP_OTHER && request) {
@@ -332,12 +321,11 @@ check_event(struct check *c, const struct session_event *e)
 		break;
 	case SESSION_RESPONDED:
 		end_request(c, e);
+		check_turn_event(c, e);
 		break;
 	case SESSION_BEGAN:
-		c->sessions++;
-		open_session(c, e->session, e->message->enveloped);
-		break;
 	case SESSION_OPENED:
+		c->sessions += e->kind == SESSION_BEGAN;
 		open_session(c, e->session, e->message->enveloped);
 		break;
 	case SESSION_HISTORY_BEGAN:

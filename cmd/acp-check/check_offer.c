@@ -93,12 +93,10 @@ check_unique(struct check *c, enum rule_id rule, struct slice list, const char *
 {
 	enum { MOST = 512 }; /* that are compared */
 	struct json_iter it = {.in = list};
-	struct slice key, item;
+	struct slice item;
 	uint64_t seen[MOST], digest;
 
-	if (json_type(list) != JSON_ARRAY)
-		return;
-	for (size_t n = 0, i; n < MOST && json_next(&it, &key, &item);) {
+	for (size_t n = 0, i; n < MOST && check_next(&it, &item);) {
 		struct slice name = json_get_string(item, member);
 
 		if (!name.p)
@@ -118,13 +116,13 @@ static void
 check_commands(struct check *c, struct slice list, const char *path)
 {
 	struct json_iter it = {.in = list};
-	struct slice key, item;
+	struct slice item;
 
-	if (c->c.version != 2 || json_type(list) != JSON_ARRAY)
+	if (c->c.version != 2)
 		return;
 	check_unique(c, RULE_COMMAND_NAME, list, "name", path);
-	while (json_next(&it, &key, &item)) {
-		struct slice name = json_get_string(item, "name"), text = name.p ? json_text(name, &c->text) : name;
+	while (check_next(&it, &item)) {
+		struct slice name = json_get_string(item, "name"), text = json_text(name, &c->text);
 
 		for (size_t i = 0; i < text.n; i++)
 			if (strchr(" \t\r\n\v\f", text.p[i]) && text.p[i] != '\0') {
@@ -139,7 +137,7 @@ check_commands(struct check *c, struct slice list, const char *path)
 static void
 offer_modes(struct check *c, struct slice session, struct slice modes)
 {
-	struct slice list = json_get(modes, "availableModes"), key, mode;
+	struct slice list = json_get(modes, "availableModes"), mode;
 	struct json_iter it = {.in = list};
 
 	if (json_type(list) != JSON_ARRAY)
@@ -147,7 +145,7 @@ offer_modes(struct check *c, struct slice session, struct slice modes)
 	check_unique(c, RULE_NOT_UNIQUE, list, "id", "result.modes.availableModes[].id");
 	offer(c, ALL_MODES, session, none, none);
 	offer(c, MODE, session, json_get(modes, "currentModeId"), none);
-	while (json_next(&it, &key, &mode))
+	while (check_next(&it, &mode))
 		offer(c, MODE, session, json_get(mode, "id"), none);
 }
 
@@ -156,12 +154,12 @@ static bool
 offer_values(struct check *c, struct slice session, struct slice option, struct slice id, struct slice values)
 {
 	bool mode = json_string_is(json_get(option, "category"), "mode"), found = false;
-	struct slice current = json_get_string(option, "currentValue"), key, item;
+	struct slice current = json_get_string(option, "currentValue"), item;
 	struct json_iter it = {.in = values};
 
 	if (c->c.version == 2)
 		check_unique(c, RULE_NOT_UNIQUE, values, "value", "configOptions[].options[].value");
-	while (json_type(values) == JSON_ARRAY && json_next(&it, &key, &item)) {
+	while (check_next(&it, &item)) {
 		struct slice value = json_get_string(item, "value"), group = json_get(item, "options");
 
 		if (json_type(group) == JSON_ARRAY && !value.p)
@@ -181,13 +179,12 @@ offer_options(struct check *c, struct slice session, struct slice list, const ch
 {
 	const char *member = c->c.version == 2 ? "configId" : "id";
 	struct json_iter it = {.in = list};
-	struct slice key, option;
+	struct slice option;
 
-	if (json_type(list) != JSON_ARRAY || json_is_empty(list))
-		return;
 	check_unique(c, RULE_NOT_UNIQUE, list, member, path);
-	offer(c, ALL_OPTIONS, session, none, none);
-	while (json_next(&it, &key, &option)) {
+	if (json_type(list) == JSON_ARRAY && !json_is_empty(list))
+		offer(c, ALL_OPTIONS, session, none, none);
+	while (check_next(&it, &option)) {
 		struct slice id = json_get_string(option, member), current = json_get_string(option, "currentValue");
 
 		if (!id.p)
@@ -226,9 +223,9 @@ static struct slice
 login_method(const struct check *c, struct slice id)
 {
 	struct json_iter it = {.in = buf_slice(&c->c.logins)};
-	struct slice key, method;
+	struct slice method;
 
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &method)) {
+	while (check_next(&it, &method)) {
 		struct slice own = json_get_string(method, c->c.version == 2 ? "methodId" : "id");
 
 		if (id.p ? own.p && json_string_eq(own, id) : !json_string_is(json_get(method, "type"), "terminal"))
@@ -261,13 +258,13 @@ static void
 check_encoding(struct check *c, struct slice chosen, const char *path)
 {
 	static const char *const others[] = {"utf-8", "utf-32", NULL};
-	struct slice list = json_get(buf_slice(&c->c.capabilities[ACP_CLIENT]), "positionEncodings"), key, encoding;
+	struct slice list = json_get(buf_slice(&c->c.capabilities[ACP_CLIENT]), "positionEncodings"), encoding;
 	struct json_iter it = {.in = list};
 
-	if (c->c.capabilities[ACP_CLIENT].n == 0 || json_type(chosen) != JSON_STRING || !json_string_in(chosen, others))
+	if (c->c.capabilities[ACP_CLIENT].n == 0 || !json_string_in(chosen, others))
 		return;
-	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &encoding))
-		if (json_type(encoding) == JSON_STRING && json_string_eq(encoding, chosen))
+	while (check_next(&it, &encoding))
+		if (json_string_eq(encoding, chosen))
 			return;
 	check_find(c, RULE_CAPABILITY, path, "one of the client's positionEncodings", chosen);
 }
@@ -276,11 +273,11 @@ static void
 see_initialized(struct check *c, struct slice result)
 {
 	bool v2 = c->c.version == 2;
-	struct slice can = json_get(result, v2 ? "capabilities" : "agentCapabilities"), key, method;
+	struct slice can = json_get(result, v2 ? "capabilities" : "agentCapabilities"), method;
 	struct json_iter it = {.in = json_get(result, "authMethods")};
 
 	check_unique(c, RULE_NOT_UNIQUE, it.in, v2 ? "methodId" : "id", "result.authMethods[].id");
-	while (v2 && json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &method))
+	while (v2 && check_next(&it, &method))
 		check_unique(c, RULE_NOT_UNIQUE, json_get(method, "env"), "name", "result.authMethods[].env[].name");
 	check_encoding(c, json_get(can, "positionEncoding"), v2 ? "result.capabilities.positionEncoding" :
 		"result.agentCapabilities.positionEncoding");
@@ -292,12 +289,12 @@ static void
 see_list(struct check *c, struct slice result)
 {
 	bool archives = check_advertises(c, ACP_AGENT, c->c.version == 2 ? "session.archive" : "sessionCapabilities.archive");
-	struct slice sessions = json_get(result, "sessions"), cursor = json_get_string(result, "nextCursor"), key, item;
-	struct json_iter it = {.in = sessions};
+	struct json_iter it = {.in = json_get(result, "sessions")};
+	struct slice cursor = json_get_string(result, "nextCursor"), item;
 
 	if (cursor.p)
 		offer(c, CURSOR, none, cursor, none);
-	while (archives && json_type(sessions) == JSON_ARRAY && json_next(&it, &key, &item)) {
+	while (archives && check_next(&it, &item)) {
 		enum json_type type = json_type(json_get(item, "archived"));
 
 		if (type == JSON_TRUE || type == JSON_FALSE)
@@ -311,13 +308,20 @@ static void
 see_providers(struct check *c, struct slice result)
 {
 	struct json_iter it = {.in = json_get(result, "providers")};
-	struct slice key, item;
+	struct slice item;
 
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &item))
+	while (check_next(&it, &item))
 		offer(c, json_type(json_get(item, "required")) == JSON_TRUE ? REQUIRED : OPTIONAL, none, json_get(item, "providerId"), none);
 }
 
-/* --- what calls have --- */
+/* --- calls, background work and compaction of a session --- */
+
+/* p NULL: no session. */
+static const struct session *
+session_of(struct check *c, struct slice id)
+{
+	return json_type(id) == JSON_STRING ? sessions_find(c->watch->sessions, json_text(id, &c->text)) : NULL;
+}
 
 /* What it says of a call (v2): whether that can be cancelled. */
 static void
@@ -333,21 +337,19 @@ check_cancel(struct check *c, const struct msg *m)
 {
 	struct slice session = json_get(m->params, acp_session_id), call = json_get_string(m->params, "toolCallId");
 	struct slice terminal = json_get_string(m->params, "terminalId");
-	const struct session *s = json_type(session) == JSON_STRING ? sessions_find(c->watch->sessions, json_text(session, &c->text)) : NULL;
+	const struct session *s = session_of(c, session);
 
 	/* Of a session that was resumed, the client may remember more than this connection has shown. */
 	if (s && s->how == SESSION_NEW && (call.p || terminal.p) && is_missing(c, CANCEL, session, call, terminal))
 		check_find(c, RULE_CAPABILITY, call.p ? "params.toolCallId" : "params.terminalId", "capabilities.cancel of it", call.p ? call : terminal);
 }
 
-/* --- background work and compaction of a session --- */
-
 /* What runs in the background (v2), as a complete list: no state leaves it out, and all in it was announced. */
 static void
 check_background(struct check *c, struct slice session, struct slice update)
 {
-	struct slice list = json_get(update, "background"), key, item;
-	const struct session *s = json_type(session) == JSON_STRING ? sessions_find(c->watch->sessions, json_text(session, &c->text)) : NULL;
+	struct slice list = json_get(update, "background"), item;
+	const struct session *s = session_of(c, session);
 	struct check_session *data = s ? s->data : NULL;
 	struct json_iter it = {.in = list};
 
@@ -356,9 +358,9 @@ check_background(struct check *c, struct slice session, struct slice update)
 	if (data->background && (json_type(list) == JSON_NONE || json_type(list) == JSON_NULL))
 		check_find(c, RULE_BACKGROUND, "params.update.background", "the list, as in an earlier state", list);
 	data->background |= json_type(list) == JSON_ARRAY;
-	if (json_type(list) != JSON_ARRAY || s->how != SESSION_NEW || !check_is_complete(c) || c->c.forgot_call || c->c.forgot_session)
+	if (s->how != SESSION_NEW || !check_is_complete(c) || c->c.forgot_call || c->c.forgot_session)
 		return;
-	while (json_next(&it, &key, &item)) {
+	while (check_next(&it, &item)) {
 		struct slice call = json_get_string(item, "toolCallId"), terminal = json_get_string(item, "terminalId");
 
 		if (call.p && json_string_is(json_get(item, "type"), "tool_call") && !session_call_find(c->watch->sessions, s, call))
@@ -373,7 +375,7 @@ check_compaction(struct check *c, struct slice session, struct slice update)
 {
 	static const char *const ends[] = {"completed", "failed", "cancelled", NULL};
 	struct slice id = json_get_string(update, "compactionId"), status = json_get_string(update, "status");
-	const struct session *s = json_type(session) == JSON_STRING ? sessions_find(c->watch->sessions, json_text(session, &c->text)) : NULL;
+	const struct session *s = session_of(c, session);
 
 	if (!id.p || !s || session_is_replayed(s))
 		return;
@@ -396,7 +398,7 @@ is_of_scheme(char c)
 static void
 check_plan(struct check *c, struct slice plan)
 {
-	struct slice uri = json_get_string(plan, "uri"), text = uri.p ? json_text(uri, &c->text) : uri;
+	struct slice uri = json_get_string(plan, "uri"), text = json_text(uri, &c->text);
 	size_t n = 0;
 
 	while (n < text.n && is_of_scheme(text.p[n]))

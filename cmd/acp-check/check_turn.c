@@ -71,7 +71,7 @@ check_usage(struct check *c, struct check_session *s, struct slice usage, bool a
 	}
 }
 
-/* --- turns --- */
+/* --- turns; version 2 reports when work begins and when it ends, and the message of the user --- */
 
 /* Of several prompts in a queue (v1) it is not said which one is cancelled. */
 static void
@@ -103,6 +103,13 @@ queues_prompts(const struct check *c)
 	return false;
 }
 
+static void
+forget_prompt(struct check_session *data)
+{
+	data->accepted = data->echoed = data->many = data->spoke = false;
+	data->message = data->said = 0;
+}
+
 /* What a turn has used may be reported after its end: it is missed when the next begins. */
 static void
 begin_turn(struct check *c, const struct session_turn *turn)
@@ -111,7 +118,7 @@ begin_turn(struct check *c, const struct session_turn *turn)
 
 	if (!data || !turn->prompted)
 		return;
-	check_turn_begins(data, false);
+	forget_prompt(data);
 	if (data->ended && data->counts && !data->counted && !c->c.partial)
 		check_find(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
 	data->counts |= data->counted;
@@ -138,7 +145,53 @@ end_turn(struct check *c, const struct session_turn *turn, const struct session_
 		check_usage(c, data, json_get(m->result, "usage"), true, "result.usage");
 }
 
-/* The state of a session (v2): idle ends what it worked on. */
+/* The responses to session/resume, session/close and session/prompt (v2). */
+static void
+see_response(struct check *c, const struct session_event *e)
+{
+	struct check_session *data = e->session && !e->unanswered ? e->session->data : NULL;
+	struct slice result = data ? e->message->message.msg.result : slice(NULL, 0), id;
+	enum acp_method what = e->request->request->what;
+	bool counts = c->c.version == 2 && data && !e->message->copy;
+
+	if (!result.p)
+		return;
+	if (counts && (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME) && !data->stated && check_is_complete(c))
+		check_find(c, RULE_RESUME_STATE, "result", "a state_update before it", slice(NULL, 0));
+	/* An idle state is the last word of the work that session/close ends. */
+	if (counts && what == ACP_SESSION_CLOSE && data->running)
+		check_find(c, RULE_CANCELLED_TURN, "result", "an idle state before it", slice(NULL, 0));
+	data->running &= what != ACP_SESSION_CLOSE;
+	if (!counts || what != ACP_SESSION_PROMPT || !session_accepts(result, true))
+		return;
+	id = json_get_string(result, "messageId");
+	data->accepted = true;
+	data->message = id.p ? hash(json_text(id, &c->text)) : 0;
+	data->echoed |= data->many || data->said == data->message;
+}
+
+/* An idle state ends work, or only repeats: then neither has any work been reported, nor has the agent said anything. */
+static void
+see_idle(struct check *c, struct check_session *data, const struct session_event *e)
+{
+	bool own = json_string_is(e->message->kind, acp_state_update), known = check_is_complete(c) && !c->c.forgot_session;
+	struct slice state = json_get(e->state, acp_state);
+
+	if (data->running && own && json_type(json_get(e->state, acp_stop_reason)) != JSON_STRING)
+		check_find(c, RULE_STOP_REASON, "params.update.stopReason", "why the work ends", slice(NULL, 0));
+	if (data->accepted && (data->running || data->spoke)) {
+		if (!data->running && known)
+			check_find(c, RULE_STATE_RUNNING, "params.update.state", "\"running\" before it", state);
+		if (data->message && !data->echoed && !data->queues && known)
+			check_find(c, RULE_USER_MESSAGE, "params.update.state",
+				"a user message with the id of the prompt's response before it", state);
+		data->accepted = data->spoke = false;
+	}
+	check_usage(c, data, json_get(e->state, "usage"), data->running, own ? "params.update.usage" : "params.update.state.usage");
+	data->running = false;
+}
+
+/* The state of a session (v2). */
 static void
 see_state(struct check *c, const struct session_event *e)
 {
@@ -148,14 +201,23 @@ see_state(struct check *c, const struct session_event *e)
 	if (!data || c->c.version != 2)
 		return;
 	data->stated = true;
-	if (!json_string_is(state, acp_idle)) {
+	if (json_string_is(state, acp_idle))
+		see_idle(c, data, e);
+	else
 		data->running |= json_type(state) == JSON_STRING;
+}
+
+static void
+see_user_message(struct check *c, struct check_session *data, struct slice update)
+{
+	struct slice id = json_get_string(update, "messageId");
+	uint64_t said = id.p ? hash(json_text(id, &c->text)) : 0;
+
+	if (!said)
 		return;
-	}
-	check_idle(c, data, e);
-	check_usage(c, data, json_get(e->state, "usage"), data->running,
-		json_string_is(e->message->kind, acp_state_update) ? "params.update.usage" : "params.update.state.usage");
-	data->running = false;
+	data->echoed |= said == data->message;
+	data->many |= !data->message && data->said && data->said != said;
+	data->said = said;
 }
 
 /* --- tool calls --- */
@@ -213,14 +275,11 @@ static bool
 is_offered(struct slice options, struct slice id)
 {
 	struct json_iter it = {.in = options};
-	struct slice key, option;
+	struct slice option;
 
-	while (json_next(&it, &key, &option)) {
-		struct slice offered = json_get(option, acp_option_id);
-
-		if (json_type(offered) == JSON_STRING && json_string_eq(offered, id))
+	while (check_next(&it, &option))
+		if (json_string_eq(json_get(option, acp_option_id), id))
 			return true;
-	}
 	return false;
 }
 
@@ -253,7 +312,12 @@ check_permission(struct check *c, const struct session_event *e)
 void
 check_turn_event(struct check *c, const struct session_event *e)
 {
+	struct check_session *data = e->session ? e->session->data : NULL;
+
 	switch (e->kind) {
+	case SESSION_RESPONDED:
+		see_response(c, e);
+		break;
 	case SESSION_CANCEL:
 		cancel(e->session, c->c.version == 2);
 		break;
@@ -267,8 +331,10 @@ check_turn_event(struct check *c, const struct session_event *e)
 			e->session->turn->data = &cancelled;
 		break;
 	case SESSION_TURN_QUEUED:
-		if (e->session->data)
-			check_turn_begins(e->session->data, true);
+		if (data) {
+			forget_prompt(data);
+			data->queues = true;
+		}
 		if (c->c.version != 2 && e->session->turn->prompted && check_is_complete(c) && !queues_prompts(c))
 			check_find(c, RULE_PROMPT_OVERLAP, "method", "the end of the turn before", slice(NULL, 0));
 		break;
@@ -316,7 +382,7 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	data->worked |= strncmp(seen->kind.p, "\"agent_", 7) == 0 || strncmp(seen->kind.p, "\"tool_call", 10) == 0;
 	data->spoke |= strncmp(seen->kind.p, "\"agent_", 7) == 0;
 	if (c->c.version == 2 && json_string_in(seen->kind, of_user))
-		check_user_message(c, data, update.p ? update : seen->members);
+		see_user_message(c, data, update.p ? update : seen->members);
 	if (c->c.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->c.forgot_session &&
 		check_is_complete(c) && json_string_in(seen->kind, in_turn))
 		check_find(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", seen->kind);

@@ -103,16 +103,15 @@ use(struct check *c, enum covered_kind kind, enum acp_side from, struct slice st
 		one->n++;
 }
 
-/* A member of each object in a list. */
+/* The names in a list of objects. */
 static void
-use_all(struct check *c, enum covered_kind kind, struct slice list, const char *member)
+use_all(struct check *c, enum covered_kind kind, struct slice list)
 {
 	struct json_iter it = {.in = list};
-	struct slice key, value;
+	struct slice value;
 
-	if (json_type(list) == JSON_ARRAY)
-		while (json_next(&it, &key, &value))
-			use(c, kind, places[kind].from, json_get(value, member));
+	while (check_next(&it, &value))
+		use(c, kind, places[kind].from, json_get(value, places[kind].member));
 }
 
 void
@@ -131,11 +130,11 @@ coverage_see(struct check *c, struct slice kind, struct slice update)
 	use(c, COVERED_STOP, ACP_AGENT, json_get(s->msg.result, "stopReason"));
 	use(c, COVERED_OUTCOME, ACP_CLIENT, json_path(s->msg.result, "outcome.outcome"));
 	if (s->msg.what == ACP_SESSION_PROMPT)
-		use_all(c, COVERED_CONTENT, json_get(s->msg.params, acp_prompt), "type");
+		use_all(c, COVERED_CONTENT, json_get(s->msg.params, acp_prompt));
 	if (acp_opens_session(s->msg.what))
-		use_all(c, COVERED_SERVER, json_get(s->msg.params, acp_mcp_servers), "type");
+		use_all(c, COVERED_SERVER, json_get(s->msg.params, acp_mcp_servers));
 	if (s->msg.what == ACP_REQUEST_PERMISSION)
-		use_all(c, COVERED_OPTION, json_get(s->msg.params, acp_options), "kind");
+		use_all(c, COVERED_OPTION, json_get(s->msg.params, acp_options));
 }
 
 /* --- the report --- */

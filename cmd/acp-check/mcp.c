@@ -73,9 +73,9 @@ static int
 add_arguments(struct mcp *m, struct buf *to, struct slice list)
 {
 	struct json_iter it = {.in = list};
-	struct slice key, value;
+	struct slice value;
 
-	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &value))
+	while (check_next(&it, &value))
 		if (add_argument(m, to, value) < 0)
 			return -1;
 	return 0;
@@ -83,32 +83,45 @@ add_arguments(struct mcp *m, struct buf *to, struct slice list)
 
 /* --- sessions */
 
+static bool
+is_stdio(const struct server *s)
+{
+	return strcmp(s->type.p, "stdio") == 0;
+}
+
+/* Removes the last one. */
+static void
+drop_server(struct mcp *m)
+{
+	struct server *s = &m->servers[--m->nservers];
+
+	buf_free(&s->name);
+	buf_free(&s->part);
+	buf_free(&s->type);
+	buf_free(&s->command);
+}
+
 static int
 declare(struct mcp *m, struct slice declaration)
 {
+	struct server *new = add(&m->servers, &m->nservers, sizeof(*new)), *s = m->servers;
 	struct slice type = json_get(declaration, "type");
-	struct server new = {0}, *s = m->servers, *end = s + m->nservers;
-	int r = add_argument(m, &new.name, json_get(declaration, "name"));
+	int r;
 
-	r |= r < 0 || home_name(&new.part, slice_of(new.name.p)) < 0 || !buf_string(&new.part) ? -1 : 0;
-	r |= type.p ? add_argument(m, &new.type, type) : buf_add(&new.type, "stdio", sizeof("stdio"));
-	if (r == 0 && strcmp(new.type.p, "stdio") == 0)
-		r |= -(add_argument(m, &new.command, json_get(declaration, "command")) || add_arguments(m, &new.command, json_get(declaration, "args")));
-	while (r == 0 && s < end &&
-		!(slice_eq(buf_slice(&s->name), buf_slice(&new.name)) && slice_eq(buf_slice(&s->command), buf_slice(&new.command))))
+	if (!new)
+		return -1;
+	r = -(add_argument(m, &new->name, json_get(declaration, "name")) || home_name(&new->part, slice_of(new->name.p)) ||
+		!buf_string(&new->part) || (type.p ? add_argument(m, &new->type, type) : buf_add(&new->type, "stdio", sizeof("stdio"))));
+	if (r == 0 && is_stdio(new))
+		r = -(add_argument(m, &new->command, json_get(declaration, "command")) ||
+			add_arguments(m, &new->command, json_get(declaration, "args")));
+	while (s < new && !(slice_eq(buf_slice(&s->name), buf_slice(&new->name)) &&
+		slice_eq(buf_slice(&s->command), buf_slice(&new->command))))
 		s++;
-	if (r == 0 && s == end && (s = add(&m->servers, &m->nservers, sizeof(*s)))) {
-		*s = new;
-		s->declared = 1;
-		return 0;
-	}
-	if (r == 0 && s)
-		s->declared++;
-	buf_free(&new.name);
-	buf_free(&new.part);
-	buf_free(&new.type);
-	buf_free(&new.command);
-	return r == 0 && s ? 0 : -1;
+	s->declared++;
+	if (r < 0 || s < new)
+		drop_server(m);
+	return r;
 }
 
 /* --- servers */
@@ -130,10 +143,10 @@ see_response(struct figures *f, const struct session_message *seen)
 		reach(f, msg->error.p ? STAGE_REFUSED : json_path(msg->result, "capabilities.tools").p ? STAGE_READY : STAGE_TOOLLESS);
 	} else if (json_string_is(r->method, "tools/list") && !msg->error.p) {
 		struct json_iter it = {.in = json_get(msg->result, "tools")};
-		struct slice key, value;
+		struct slice value;
 
 		reach(f, STAGE_LISTED);
-		while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &value))
+		while (check_next(&it, &value))
 			f->tools++;
 	} else if (json_string_is(r->method, "tools/call")) {
 		f->responses++;
@@ -172,26 +185,28 @@ message(struct watch *w, const struct message *original, const struct session_me
 	struct stream *s = &m->streams[m->nstreams - 1];
 	const struct msg *msg = &seen->message.msg;
 	struct json_iter it = {.in = json_get(msg->params, acp_mcp_servers)};
-	struct slice key, value;
+	struct slice value;
 
 	(void)original;
 	s->f.ran = w->t;
-	if (msg->kind == MSG_RESPONSE && seen->request) {
+	if (msg->kind == MSG_RESPONSE && seen->request)
 		see_response(&s->f, seen);
-	} else if (msg->kind == MSG_REQUEST && acp_opens_session(msg->what)) {
+	if (msg->kind != MSG_REQUEST)
+		return 0;
+	if (acp_opens_session(msg->what)) {
 		s->session = true;
-		while (!seen->copy && json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &value))
+		while (!seen->copy && check_next(&it, &value))
 			if (declare(m, value) < 0)
 				return -1;
-	} else if (msg->kind == MSG_REQUEST && (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover"))) {
+	} else if (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover")) {
 		/* Versions of MCP are dates. */
 		s->session |= json_type(json_get(msg->params, "protocolVersion")) == JSON_NUMBER;
 		reach(&s->f, STAGE_ASKED);
-	} else if (msg->kind == MSG_REQUEST && json_string_is(msg->method, "tools/list")) {
+	} else if (json_string_is(msg->method, "tools/list")) {
 		/* It may have several pages. */
 		s->f.tools = json_get(msg->params, "cursor").p ? s->f.tools : 0;
 		reach(&s->f, STAGE_ASKED_TOOLS);
-	} else if (msg->kind == MSG_REQUEST && json_string_is(msg->method, "tools/call")) {
+	} else if (json_string_is(msg->method, "tools/call")) {
 		s->f.calls++;
 	}
 	return 0;
@@ -216,10 +231,10 @@ event(struct watch *w, const struct record *record)
 static bool
 is_named(const struct stream *s, const struct server *server)
 {
-	const char *base = strrchr(s->file ? s->file : "", '/'), *names[] = {server->name.p, server->part.p}, *at;
+	const char *file = s->file ? s->file : "", *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const char *names[] = {server->name.p, server->part.p}, *at;
 	size_t n;
 
-	base = base ? base + 1 : s->file ? s->file : "";
 	for (int i = 0; i < 2; i++) {
 		n = strlen(names[i]);
 		for (at = n ? strstr(base, names[i]) : NULL; at; at = strstr(at + 1, names[i]))
@@ -250,7 +265,7 @@ server_of(const struct mcp *m, const struct stream *stream)
 	for (struct server *s = m->servers; s < m->servers + m->nservers; s++) {
 		int fits = 2 * is_started_by(stream, s) + is_named(stream, s);
 
-		if (fits > most && strcmp(s->type.p, "stdio") == 0) {
+		if (fits > most && is_stdio(s)) {
 			most = fits;
 			best = s;
 		}
@@ -320,17 +335,16 @@ static int
 put_server(const struct mcp *m, struct buf *to, const struct server *s)
 {
 	struct slice name = slice_of(s->name.p);
-	bool stdio = strcmp(s->type.p, "stdio") == 0;
 	int r;
 
 	if (m->options->format == CHECK_JSON) {
 		r = -(buf_add_string(to, "{\"server\":") || json_quote(name, to) || buf_add_string(to, ",\"type\":") ||
 			json_quote(slice_of(s->type.p), to));
 		r |= buf_printf(to, ",\"declared\":%" PRIu64, s->declared);
-		return r | (stdio ? put_json(to, &s->f) : buf_add_string(to, "}\n"));
+		return r | (is_stdio(s) ? put_json(to, &s->f) : buf_add_string(to, "}\n"));
 	}
 	r = -(text_plain(to, name) || buf_add_string(to, ": "));
-	if (stdio)
+	if (is_stdio(s))
 		return r | put_text(to, &s->f);
 	return -(r || buf_add_string(to, "not recorded: ") || text_plain(to, slice_of(s->type.p)) || buf_add_string(to, "\n"));
 }
@@ -360,7 +374,7 @@ finish(struct watch *w, int status)
 		if (!s->session && (server = server_of(m, s)))
 			add_up(&server->f, &s->f);
 	for (struct server *s = m->servers; s < m->servers + m->nservers; s++) {
-		missing |= strcmp(s->type.p, "stdio") == 0 && s->f.stage != STAGE_LISTED && s->f.stage != STAGE_TOOLLESS;
+		missing |= is_stdio(s) && s->f.stage != STAGE_LISTED && s->f.stage != STAGE_TOOLLESS;
 		r |= put_server(m, to, s);
 	}
 	for (const struct stream *s = m->streams; s < m->streams + m->nstreams; s++)
@@ -378,19 +392,27 @@ finish(struct watch *w, int status)
 
 /* --- directories among the operands */
 
+/* NULL: the end. */
+static void
+add_file(char ***files, size_t *n, const char *path)
+{
+	char **one = add(files, n, sizeof(*one));
+
+	if (!one || (path && !(*one = strdup(path))))
+		cli_no_memory(check_name);
+}
+
 /* Adds the recordings in a directory; 0 where it is none. */
 static int
 add_files(char ***files, size_t *n, const char *directory)
 {
-	char **paths = directory_paths(directory), **one;
+	char **paths = directory_paths(directory);
 	int found = 0;
 
 	for (char **path = paths; path && *path; path++) {
 		if (strlen(*path) < 4 || strcmp(*path + strlen(*path) - 4, ".rec") != 0)
 			continue;
-		one = add(files, n, sizeof(*one));
-		if (!one || !(*one = strdup(*path)))
-			cli_no_memory(check_name);
+		add_file(files, n, *path);
 		found++;
 	}
 	directory_free(paths);
@@ -401,20 +423,18 @@ add_files(char ***files, size_t *n, const char *directory)
 static char **
 files_of(char *const *operands)
 {
-	char **files = NULL, **one, *mcp;
+	char **files = NULL, *mcp;
 	size_t n = 0;
 
 	for (; *operands; operands++) {
 		mcp = bytes_printf("%s/mcp", *operands);
 		if (!mcp)
 			cli_no_memory(check_name);
-		if (add_files(&files, &n, *operands) + add_files(&files, &n, mcp) == 0 &&
-			(!(one = add(&files, &n, sizeof(*one))) || !(*one = strdup(*operands))))
-			cli_no_memory(check_name);
+		if (add_files(&files, &n, *operands) + add_files(&files, &n, mcp) == 0)
+			add_file(&files, &n, *operands);
 		free(mcp);
 	}
-	if (!add(&files, &n, sizeof(*files)))
-		cli_no_memory(check_name);
+	add_file(&files, &n, NULL);
 	return files;
 }
 
@@ -429,12 +449,8 @@ mcp_run(const struct options *o)
 
 	frame.files = files_of(o->frame.files);
 	status = watch_run(&w);
-	for (size_t i = 0; i < m.nservers; i++) {
-		buf_free(&m.servers[i].name);
-		buf_free(&m.servers[i].part);
-		buf_free(&m.servers[i].type);
-		buf_free(&m.servers[i].command);
-	}
+	while (m.nservers)
+		drop_server(&m);
 	for (size_t i = 0; i < m.nstreams; i++)
 		buf_free(&m.streams[i].command);
 	directory_free(frame.files);

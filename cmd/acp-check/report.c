@@ -196,15 +196,10 @@ put_sarif(struct check *c, struct buf *to, enum rule_id rule, const char *path, 
 {
 	const struct where *w = &c->where;
 	SCOPED struct buf text = {0};
-	uint64_t before = 0;
-	int r = 0;
+	int r = c->reported == 1 ? put_sarif_begin(to) : buf_add_string(to, ",");
 
-	for (unsigned i = 0; i < LEVELS; i++)
-		before += c->count[i];
-	if (before == 1)
-		r |= put_sarif_begin(to);
-	r |= buf_printf(to, "%s\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", before == 1 ? "" : ",",
-		rules[rule].name, (unsigned)rule, sarif_levels[rules[rule].level]);
+	r |= buf_printf(to, "\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", rules[rule].name,
+		(unsigned)rule, sarif_levels[rules[rule].level]);
 	r |= -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found) ||
 		json_quote(buf_slice(&text), to) || buf_add_string(to, "}"));
 	if (w->file) {
@@ -303,6 +298,7 @@ check_find(struct check *c, enum rule_id rule, const char *path, const char *exp
 	}
 	c->count[rules[rule].level]++;
 	c->rule_count[rule]++;
+	c->reported++;
 	report(c, rule, path, expected, found);
 }
 
@@ -371,7 +367,7 @@ report_end(struct check *c, bool missed)
 	if (format == CHECK_JUNIT)
 		r = put_junit(c, to);
 	else if (format == CHECK_SARIF)
-		r = -((!c->count[0] && !c->count[1] && !c->count[2] && put_sarif_begin(to)) || buf_add_string(to, "\n]}]}\n"));
+		r = -((!c->reported && put_sarif_begin(to)) || buf_add_string(to, "\n]}]}\n"));
 	else if (c->grouped)
 		r = -(put_groups(c, to) || (!missed && put_verdict(c, to)));
 	out_commit(&c->watch->out, before, r);

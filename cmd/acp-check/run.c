@@ -143,12 +143,11 @@ finish(struct watch *w, int status)
 	struct run *r = w->state;
 	struct check *c = &r->check;
 	const struct options *o = c->options;
-	uint64_t found = c->count[LEVEL_VIOLATION] + c->count[LEVEL_TOLERATED] + c->count[LEVEL_NOTE];
 	bool missed;
 
 	judge_first(r, false);
 	/* A check over nothing has passed nothing. */
-	missed = !found && watch_missed(w);
+	missed = !c->reported && watch_missed(w);
 	if (o->coverage)
 		coverage_report(c);
 	else

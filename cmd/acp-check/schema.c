@@ -88,9 +88,9 @@ struct tag {
 /* Where a value stands: the member or item of another. */
 struct location {
 	const struct location *up;
-	struct slice key; /* with its quotes; p NULL: an item */
+	struct slice key; /* with its quotes; p NULL: */
+	const char *name; /* of the outermost, and of a member that is missing; NULL: an item */
 	size_t index;
-	const char *root; /* of the outermost */
 	const struct tag *tag; /* members that need no check; or NULL */
 };
 
@@ -187,16 +187,12 @@ is_extension(struct slice name)
 static int
 put_path(struct buf *to, const struct location *p)
 {
-	if (!p->up)
-		return buf_add_string(to, p->root);
-	if (put_path(to, p->up) < 0)
+	if (p->up && (put_path(to, p->up) < 0 || ((p->key.p || p->name) && buf_add_string(to, ".") < 0)))
 		return -1;
-	if (!p->key.p)
-		return buf_printf(to, "[%zu]", p->index);
-	return buf_add_string(to, ".") < 0 || json_unescape(p->key, to) < 0 ? -1 : 0;
+	return p->key.p ? json_unescape(p->key, to) : p->name ? buf_add_string(to, p->name) : buf_printf(to, "[%zu]", p->index);
 }
 
-/* Begins a finding; what was expected is then appended to the text. NULL: there is no room for it. */
+/* Begins a finding; what was expected, and a NUL, are then appended to the text. NULL: there is no room for it. */
 static struct buf *
 find(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found)
 {
@@ -215,22 +211,15 @@ find(struct schema_findings *f, enum rule_id rule, const struct location *locati
 	return &f->text;
 }
 
-static void
-expect(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found, const char *expected)
+static void __attribute__((format(printf, 5, 6)))
+expect(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found, const char *format, ...)
 {
 	struct buf *text = find(f, rule, location, found);
+	va_list ap;
 
-	if (text)
-		f->failed |= buf_add(text, expected, strlen(expected) + 1) < 0;
-}
-
-static void
-expect_number(struct schema_findings *f, const struct location *location, struct slice found, const char *format, unsigned long long n)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), format, n);
-	expect(f, RULE_SCHEMA, location, found, text);
+	va_start(ap, format);
+	f->failed |= text && (buf_vprintf(text, format, ap) < 0 || buf_add(text, "", 1) < 0);
+	va_end(ap);
 }
 
 static void
@@ -253,13 +242,19 @@ expect_types(struct schema_findings *f, const struct location *location, unsigne
 	f->failed |= buf_add(text, "", 1) < 0;
 }
 
+/* One of the node's values, or of the tags of its branches. */
 static void
-add_name(struct schema_findings *f, struct buf *text, size_t i, unsigned name)
+expect_name(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found,
+	const struct schema_node *n)
 {
-	if (i < SHORT)
+	size_t all = n->nbranches ? n->nbranches : n->nvalues, name;
+	struct buf *text = find(f, rule, location, found);
+
+	for (size_t i = 0; text && i < all && i < SHORT; i++) {
+		name = n->nbranches ? schema_branches[n->branches + i].value : schema_values[n->values + i];
 		f->failed |= buf_printf(text, "%s%s", i ? ", " : "one of ", schema_names[name].p) < 0;
-	else if (i == SHORT)
-		f->failed |= buf_add_string(text, ", ...") < 0;
+	}
+	f->failed |= text && ((all > SHORT && buf_add_string(text, ", ...") < 0) || buf_add(text, "", 1) < 0);
 }
 
 /* --- the same key twice --- */
@@ -375,12 +370,9 @@ check_number(struct schema_findings *f, const struct schema_node *n, unsigned ty
 {
 	const struct schema_range *r = &schema_ranges[n->range];
 	struct slice number = json_value(it);
-	char text[80];
 
-	if (!n->range || in_range(number, type, r))
-		return;
-	snprintf(text, sizeof(text), "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
-	expect(f, RULE_SCHEMA, location, number, text);
+	if (n->range && !in_range(number, type, r))
+		expect(f, RULE_SCHEMA, location, number, "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
 }
 
 static size_t
@@ -410,22 +402,17 @@ check_string(struct schema_findings *f, const struct schema_node *n, unsigned fl
 {
 	struct slice string = json_value(it);
 	const unsigned short *value = schema_values + n->values;
-	struct buf *text;
 	size_t i;
 
 	if (n->min_length && length(string) < n->min_length)
-		expect_number(f, location, string, "at least %llu characters", n->min_length);
+		expect(f, RULE_SCHEMA, location, string, "at least %d characters", n->min_length);
 	if (flags & SCHEMA_PATH && !is_absolute(string))
 		expect(f, RULE_RELATIVE_PATH, location, string, "an absolute path");
 	for (i = 0; i < n->nvalues && !is_name(string, value[i]); i++)
 		;
 	if (i < n->nvalues || n->nvalues == 0 || (n->open && is_extension(string)))
 		return;
-	text = find(f, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string);
-	for (i = 0; text && i < n->nvalues; i++)
-		add_name(f, text, i, value[i]);
-	if (text)
-		f->failed |= buf_add(text, "", 1) < 0;
+	expect_name(f, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string, n);
 }
 
 static void
@@ -443,7 +430,7 @@ check_array(struct schema_findings *f, const struct schema_node *n, unsigned fla
 	f->tolerated -= skips;
 	json_leave(it, &in);
 	if (item.index < n->min_items)
-		expect_number(f, location, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
+		expect(f, RULE_SCHEMA, location, slice_between(whole.p, it->at), "at least %d items", n->min_items);
 }
 
 static void
@@ -483,9 +470,7 @@ check_object(struct schema_findings *f, const struct schema_node *n, struct json
 	const char *begin = it->at;
 	size_t first = f->keys.n, i;
 	struct json_iter in;
-	struct slice name;
 	uint64_t there = 0, hash;
-	char quoted[80];
 
 	json_enter(it, &in);
 	while (json_step(&in, &member.key)) {
@@ -503,12 +488,9 @@ check_object(struct schema_findings *f, const struct schema_node *n, struct json
 	json_leave(it, &in);
 	check_keys(f, first, location, slice_between(begin, it->at));
 	for (i = 0; i < n->nmembers; i++) {
-		if (!(members[i].flags & SCHEMA_REQUIRED) || there & 1ULL << i)
-			continue;
-		name = schema_names[members[i].name];
-		snprintf(quoted, sizeof(quoted), "\"%s\"", name.p);
-		member.key = slice_of(quoted);
-		expect(f, RULE_SCHEMA, &member, slice(NULL, 0), "a value");
+		member.name = schema_names[members[i].name].p;
+		if (members[i].flags & SCHEMA_REQUIRED && !(there & 1ULL << i))
+			expect(f, RULE_SCHEMA, &member, slice(NULL, 0), "a value");
 	}
 }
 
@@ -557,30 +539,19 @@ try_branch(struct schema_findings *f, struct attempt *a, unsigned node, unsigned
 static void
 expect_tag(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location, struct slice tag)
 {
-	const struct schema_branch *b = schema_branches + n->branches;
-	struct location member = {.up = location};
-	bool is_update = strcmp(schema_names[n->tag].p, acp_update_kind) == 0 && json_type(tag) == JSON_STRING;
-	struct buf *text;
-	char quoted[80];
+	struct location member = {.up = location, .name = schema_names[n->tag].p};
+	bool is_update = strcmp(member.name, acp_update_kind) == 0 && json_type(tag) == JSON_STRING;
 
-	snprintf(quoted, sizeof(quoted), "\"%s\"", schema_names[n->tag].p);
-	member.key = slice_of(quoted);
-	if (is_update && is_extension(tag)) {
+	if (is_update && is_extension(tag))
 		f->errors++;
-		json_value(it);
-		return;
-	}
-	text = find(f, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
-	for (size_t i = 0; text && i < n->nbranches; i++)
-		add_name(f, text, i, b[i].value);
-	if (text)
-		f->failed |= buf_add(text, "", 1) < 0;
+	else
+		expect_name(f, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag, n);
 	json_value(it);
 }
 
 /* Is the value of a type that no branch has? Then that says more than what is wrong by one of them. */
 static bool
-expect_other_type(struct schema_findings *f, const struct schema_node *n, const struct json_iter *it, const struct location *location)
+expect_other_type(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches;
 	unsigned types = n->types;
@@ -589,7 +560,7 @@ expect_other_type(struct schema_findings *f, const struct schema_node *n, const 
 		types |= schema_nodes[b->node].nbranches ? SCHEMA_OBJECT : schema_nodes[b->node].types;
 	if (types & type_at(it))
 		return false;
-	expect_types(f, location, types, value_at(it));
+	expect_types(f, location, types, json_value(it));
 	return true;
 }
 
@@ -603,10 +574,8 @@ check_union(struct schema_findings *f, const struct schema_node *n, unsigned fla
 	struct slice tag = find_tag(n, it);
 	struct attempt a = {0};
 
-	if (expect_other_type(f, n, it, location)) {
-		json_value(it);
+	if (expect_other_type(f, n, it, location))
 		return;
-	}
 	for (; tag.p && b < end && !chosen; b++)
 		if (b->value < SCHEMA_OPEN && is_name(tag, b->value))
 			chosen = b;
@@ -643,8 +612,7 @@ check_value(struct schema_findings *f, unsigned node, unsigned flags, struct jso
 		return;
 	}
 	if (!(n->types & type)) {
-		expect_types(f, location, n->types, value_at(it));
-		json_value(it);
+		expect_types(f, location, n->types, json_value(it));
 		return;
 	}
 	switch (type) {
@@ -670,7 +638,7 @@ void
 schema_check(struct schema_findings *f, unsigned node, struct slice text, const char *root)
 {
 	struct json_iter it = {.in = text, .at = text.p};
-	struct location location = {.root = root};
+	struct location location = {.name = root};
 
 	f->n = f->errors = f->tolerated = f->text.n = 0;
 	check_value(f, node, 0, &it, &location);
