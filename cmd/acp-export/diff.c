@@ -14,9 +14,12 @@ struct lines {
 	size_t n;
 };
 
+/* The difference that is written. */
 struct diff {
-	struct buf lines; /* struct diff_line */
-	bool failed;      /* out of memory */
+	struct buf *to;
+	size_t same;  /* equal lines since the last change, which are not written yet */
+	bool changed; /* there was a change before them */
+	bool failed;  /* out of memory */
 };
 
 static int
@@ -38,11 +41,26 @@ split(struct slice text, struct lines *to)
 }
 
 static void
-add(struct diff *d, enum diff_sign sign, struct slice text)
+put(struct diff *d, char sign, struct slice text)
 {
-	struct diff_line line = {.sign = sign, .text = text};
+	d->failed |= buf_add(d->to, &sign, 1) < 0 || buf_add_slice(d->to, text) < 0 || buf_add(d->to, "\n", 1) < 0;
+}
 
-	d->failed |= buf_add(&d->lines, &line, sizeof(line)) < 0;
+/* The equal lines before this one: of a long run only those next to a change stay. */
+static void
+end_run(struct diff *d, const struct slice *lines, size_t end, bool last)
+{
+	size_t begin = end - d->same, head = begin + (d->changed ? AROUND : 0), tail = last ? 0 : AROUND;
+	size_t skipped = end > head + tail + 1 ? end - head - tail : 0;
+	char digits[SLICE_DIGITS];
+
+	for (size_t i = begin; i < end; i++)
+		if (i < head || i >= head + skipped)
+			put(d, DIFF_SAME, lines[i]);
+		else if (i == head)
+			put(d, DIFF_GAP, slice_digits(skipped, digits));
+	d->same = 0;
+	d->changed = true;
 }
 
 static void
@@ -55,66 +73,33 @@ compare(struct diff *d, const struct lines *old, const struct lines *new)
 	for (i = 0; !d->failed && i <= old->n; i++) {
 		/* Lines that differ may have one digest. */
 		if (i < old->n && (partner[i] == ROWS_ALONE || !slice_eq(a[i], b[partner[i]]))) {
-			add(d, DIFF_OLD, a[i]);
+			end_run(d, a, i, false);
+			put(d, DIFF_OLD, a[i]);
 			continue;
 		}
-		for (to = i < old->n ? partner[i] : new->n; j < to; j++)
-			add(d, DIFF_NEW, b[j]);
-		if (i < old->n)
-			add(d, DIFF_SAME, a[i]);
+		for (to = i < old->n ? partner[i] : new->n; j < to; j++) {
+			end_run(d, a, i, false);
+			put(d, DIFF_NEW, b[j]);
+		}
+		d->same += i < old->n;
 		j++;
 	}
+	end_run(d, a, old->n, true);
 	free(partner);
-}
-
-/* Of a long run of equal lines only those next to a change stay. */
-static void
-leave_out(struct diff *d)
-{
-	struct diff_line *line = (void *)d->lines.p;
-	size_t n = d->lines.n / sizeof(*line), i, run, to = 0, head, tail;
-
-	for (i = 0; i < n; i += run) {
-		for (run = 0; i + run < n && line[i + run].sign == DIFF_SAME; run++)
-			;
-		head = i ? AROUND : 0;
-		tail = i + run < n ? AROUND : 0;
-		if (run <= head + tail + 1) {
-			run = run ? run : 1;
-			memmove(&line[to], &line[i], run * sizeof(*line));
-			to += run;
-			continue;
-		}
-		memmove(&line[to], &line[i], head * sizeof(*line));
-		to += head;
-		line[to++] = (struct diff_line){.sign = DIFF_GAP, .skipped = run - head - tail};
-		memmove(&line[to], &line[i + run - tail], tail * sizeof(*line));
-		to += tail;
-	}
-	d->lines.n = to * sizeof(*line);
 }
 
 int
 diff_make(struct buf *to, struct slice old, struct slice new)
 {
 	struct lines a = {0}, b = {0};
-	struct diff d = {0};
-	const struct diff_line *line, *end;
+	struct diff d = {.to = to};
 
-	if (split(old, &a) < 0 || split(new, &b) < 0)
-		d.failed = true;
-	else
+	d.failed = split(old, &a) < 0 || split(new, &b) < 0;
+	if (!d.failed)
 		compare(&d, &a, &b);
-	leave_out(&d);
-	line = (const void *)d.lines.p;
-	for (end = line + d.lines.n / sizeof(*line); !d.failed && line < end; line++)
-		d.failed = buf_printf(to, "%c", line->sign) < 0 ||
-			(line->sign == DIFF_GAP ? buf_printf(to, "%zu", line->skipped) : buf_add_slice(to, line->text)) < 0 ||
-			buf_add(to, "\n", 1) < 0;
-	buf_free(&d.lines);
 	buf_free(&a.at);
 	buf_free(&a.digests);
 	buf_free(&b.at);
 	buf_free(&b.digests);
-	return d.failed ? -1 : 0;
+	return -d.failed;
 }

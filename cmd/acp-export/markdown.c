@@ -17,6 +17,13 @@ put_prefix(struct page *p)
 	p->line_start = true;
 }
 
+static void
+new_line(struct page *p)
+{
+	page_put(p, "\n");
+	put_prefix(p);
+}
+
 /* Is this line empty but for the prefix? */
 static bool
 is_fresh(const struct page *p)
@@ -30,10 +37,8 @@ is_fresh(const struct page *p)
 static void
 end_line(struct page *p)
 {
-	if (is_fresh(p))
-		return;
-	page_put(p, "\n");
-	put_prefix(p);
+	if (!is_fresh(p))
+		new_line(p);
 }
 
 /* Adds to the prefix of all lines from this one on, which is empty. */
@@ -137,8 +142,7 @@ static void
 end_block(struct page *p)
 {
 	end_line(p);
-	page_put(p, "\n");
-	put_prefix(p);
+	new_line(p);
 }
 
 /* --- boxes --- */
@@ -250,8 +254,7 @@ put_fact(struct page *p, const char *label, struct slice value)
 {
 	page_printf(p, "- %s: ", label);
 	put_escaped(p, value, false);
-	page_put(p, "\n");
-	put_prefix(p);
+	new_line(p);
 }
 
 static void
@@ -279,8 +282,7 @@ put_line(struct page *p, enum line_kind kind, const char *state, struct slice te
 		page_put(p, strcmp(state, "in_progress") == 0 ? "(in progress) " : strcmp(state, "cancelled") == 0 ? "(cancelled) " : "");
 		p->line_start = false;
 		put_escaped(p, text, false);
-		page_put(p, "\n");
-		put_prefix(p);
+		new_line(p);
 		return;
 	}
 	if (kind == LINE_NOTE) {
@@ -316,8 +318,7 @@ put_fence(struct page *p, size_t run, struct slice language)
 	for (size_t i = 0; i < run || i < FENCE; i++)
 		page_put(p, "`");
 	page_put_slice(p, language);
-	page_put(p, "\n");
-	put_prefix(p);
+	new_line(p);
 }
 
 static void
@@ -345,10 +346,8 @@ put_code(struct page *p, struct slice language, struct slice text)
 	end_line(p);
 	put_fence(p, run, language);
 	put_verbatim(p, text);
-	if (text.n && text.p[text.n - 1] != '\n') {
-		page_put(p, "\n");
-		put_prefix(p);
-	}
+	if (text.n && text.p[text.n - 1] != '\n')
+		new_line(p);
 	put_fence(p, run, slice(NULL, 0));
 	end_block(p);
 }
