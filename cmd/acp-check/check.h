@@ -111,7 +111,7 @@ struct check {
 	struct schema_findings found;
 	bool grouped, color;  /* for people: findings by rule, and a verdict, at the end */
 	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit and groups */
-	uint64_t count[LEVELS], rule_count[RULES], reported; /* findings that were reported; reported: all of them */
+	uint64_t count[LEVELS], rule_count[RULES], reported; /* findings that were reported: by level, by rule, all */
 	uint64_t findings;    /* all, whether reported or not */
 	uint64_t messages, sessions;
 	bool matched;         /* a message was selected: others need not be looked at for that */
@@ -132,7 +132,7 @@ int mcp_run(const struct options *);
 
 /* --- its parts. None returns an error: out of memory sets failed. --- */
 
-/* state.c: a stream, a recording or a connection begins, of which nothing has been seen. */
+/* check.c: a stream, a recording or a connection begins, of which nothing has been seen. */
 void check_begin(struct check *, bool partial);
 /* What is checked is this message from now on; NULL: as before. */
 void check_locate(struct check *, const struct session_message *);
@@ -146,7 +146,7 @@ unsigned check_version(const struct check *);
 /* The next element of an array; anything else has none. */
 bool check_next(struct json_iter *, struct slice *element);
 
-/* check.c: frees what a check has. */
+/* Frees what a check has. */
 void check_close(struct check *);
 /* Checks a message, after its events. */
 void check_message(struct check *, const struct session_message *);
