@@ -59,9 +59,8 @@ put_summary(struct page *p, const struct box *b)
 static void
 put_heading(struct page *p, const struct box *b)
 {
-	unsigned level = b->kind == BOX_SESSION ? 1 : 2 + p->depth - 1;
+	unsigned level = b->kind == BOX_SESSION ? 1 : p->depth < 5 ? p->depth + 1 : 6;
 
-	level = level > 6 ? 6 : level;
 	page_printf(p, "<h%u>", level);
 	if (b->kind == BOX_SESSION)
 		page_put_html(p, b->title, false);
@@ -180,12 +179,12 @@ put_session_link(struct page *p, const char *anchor, struct slice title)
 static void
 put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
 {
-	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_LIST] = "<ul>\n", [BLOCK_ITEM] = "<li>",
-		[BLOCK_QUOTE] = "<blockquote>", [BLOCK_TABLE] = "<div class=\"table\"><table>\n", [BLOCK_ROW] = "<tr>",
-		[BLOCK_CELL] = "<td>", [BLOCK_RULE] = "<hr>\n"};
-	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_LIST] = "</ul>\n", [BLOCK_ITEM] = "</li>\n",
-		[BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
-		[BLOCK_HEADING] = "</p>\n"};
+	static const struct {
+		const char *open, *close;
+	} blocks[] = {[BLOCK_PARAGRAPH] = {"<p>", "</p>\n"}, [BLOCK_HEADING] = {NULL, "</p>\n"},
+		[BLOCK_LIST] = {"<ul>\n", "</ul>\n"}, [BLOCK_ITEM] = {"<li>", "</li>\n"}, [BLOCK_QUOTE] = {"<blockquote>", "</blockquote>\n"},
+		[BLOCK_TABLE] = {"<div class=\"table\"><table>\n", "</table></div>\n"}, [BLOCK_ROW] = {"<tr>", "</tr>\n"},
+		[BLOCK_CELL] = {"<td>", "</td>"}, [BLOCK_RULE] = {"<hr>\n", NULL}};
 
 	if (open && block == BLOCK_HEADING) {
 		page_printf(p, "<p class=\"heading l%u\">", level);
@@ -194,7 +193,7 @@ put_block(struct page *p, enum markup_block block, unsigned level, struct slice 
 		page_put_slice(p, marker);
 		page_put(p, open ? "\">\n" : "");
 	} else {
-		page_put(p, open ? opens[block] : closes[block]);
+		page_put(p, open ? blocks[block].open : blocks[block].close);
 	}
 	p->block = block;
 }

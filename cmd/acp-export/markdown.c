@@ -216,7 +216,7 @@ open_box(struct page *p, const struct box *b)
 			page_put(p, b->label);
 		put_when(p, b);
 		end_block(p);
-	} else if (b->kind == BOX_ASK || b->kind == BOX_PLAN) {
+	} else if (b->kind == BOX_ASK || b->kind == BOX_PLAN || b->kind == BOX_USER) {
 		page_printf(p, "**%s**", b->label);
 		if (b->title.n) {
 			page_put(p, ": ");
@@ -224,10 +224,8 @@ open_box(struct page *p, const struct box *b)
 		}
 		put_when(p, b);
 		end_block(p);
-	} else if (b->kind == BOX_USER) {
-		page_printf(p, "**%s**", b->label);
-		end_block(p);
-		push(p, slice_of("> "));
+		if (b->kind == BOX_USER)
+			push(p, slice_of("> "));
 	}
 }
 

@@ -4,6 +4,7 @@
  * time, so that a second export of a recording has the same.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cmd/acp-export/trace.h"
 
@@ -15,12 +16,8 @@ enum { INTERNAL = 1, CLIENT = 3, FAILED = 2, TRACE = 32, SPAN = 16 };
 static uint64_t
 hash(uint64_t seed, const char *kind, struct slice text, uint64_t number)
 {
-	uint64_t h = 14695981039346656037u ^ seed;
+	uint64_t h = slice_hash(slice_hash(14695981039346656037u ^ seed, slice_of(kind)), text);
 
-	for (; *kind; kind++)
-		h = (h ^ (unsigned char)*kind) * 1099511628211u;
-	for (size_t i = 0; i < text.n; i++)
-		h = (h ^ (unsigned char)text.p[i]) * 1099511628211u;
 	for (size_t i = 0; i < 8; i++)
 		h = (h ^ (number >> 8 * i & 255)) * 1099511628211u;
 	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
@@ -98,6 +95,116 @@ trace_propagate(struct trace_export *t, const struct message *m)
 		buf_printf(&with, "-%016" PRIx64 "-01\"%s", span_of(t, turn->data), none ? "}" : "") < 0)
 		return -1;
 	return frame_add_members(t->watch->stream, none ? params : meta, buf_slice(&with));
+}
+
+/* --- metrics: histograms of tokens and durations, cumulative, one for each combination of attributes --- */
+
+enum { BOUNDS = 14, COMBINATIONS = 1000 };
+
+struct histogram {
+	UT_hash_handle hh;
+	uint64_t count, buckets[BOUNDS + 1];
+	double sum, least, most;
+	char attributes[];
+};
+
+/* The upper bounds of the buckets are those that the conventions name. */
+static const struct {
+	const char *name, *unit;
+	double bounds[BOUNDS];
+} kinds[METRICS] = {
+	[METRIC_TOKENS] = {"gen_ai.client.token.usage", "{token}",
+		{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}},
+	[METRIC_DURATION] = {"gen_ai.client.operation.duration", "s",
+		{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}},
+};
+
+/* The one with these attributes, which may be new; beyond a thousand combinations all others are one. NULL: out of memory. */
+static struct histogram *
+find(struct metrics *m, enum metric kind, struct slice attributes)
+{
+	struct histogram *h;
+
+	HASH_FIND(hh, m->of[kind], attributes.p, (unsigned)attributes.n, h);
+	if (!h && HASH_COUNT(m->of[kind]) >= COMBINATIONS) {
+		attributes = slice_of("{\"key\":\"otel.metric.overflow\",\"value\":{\"boolValue\":true}}");
+		HASH_FIND(hh, m->of[kind], attributes.p, (unsigned)attributes.n, h);
+	}
+	if (h || !(h = calloc(1, sizeof(*h) + attributes.n)))
+		return h;
+	memcpy(h->attributes, attributes.p, attributes.n);
+	HASH_ADD(hh, m->of[kind], attributes, (unsigned)attributes.n, h);
+	if (h->hh.tbl)
+		return h;
+	free(h);
+	return NULL;
+}
+
+/* Adds a value (tokens; s). attributes: elements of a JSON array. 0, or -1. */
+static int
+add_value(struct metrics *m, enum metric kind, struct slice attributes, double value)
+{
+	struct histogram *h = find(m, kind, attributes);
+	size_t i = 0;
+
+	if (!h)
+		return -1;
+	while (i < BOUNDS && value > kinds[kind].bounds[i])
+		i++;
+	h->buckets[i]++;
+	h->least = h->count == 0 || value < h->least ? value : h->least;
+	h->most = value > h->most ? value : h->most;
+	h->sum += value;
+	h->count++;
+	return 0;
+}
+
+static int
+put_point(const struct histogram *h, enum metric kind, uint64_t begin, uint64_t end, struct buf *to)
+{
+	int r = -(buf_add_string(to, "{\"attributes\":[") || buf_add(to, h->attributes, h->hh.keylen));
+
+	r |= buf_printf(to, "],\"startTimeUnixNano\":\"%" PRIu64 "000\",\"timeUnixNano\":\"%" PRIu64 "000\",\"count\":\"%" PRIu64
+		"\",\"sum\":%.17g,\"min\":%.17g,\"max\":%.17g,\"bucketCounts\":[", begin, end, h->count, h->sum, h->least, h->most);
+	for (size_t i = 0; i <= BOUNDS; i++)
+		r |= buf_printf(to, "%s\"%" PRIu64 "\"", i ? "," : "", h->buckets[i]);
+	r |= buf_add_string(to, "],\"explicitBounds\":[");
+	for (size_t i = 0; i < BOUNDS; i++)
+		r |= buf_printf(to, "%s%.10g", i ? "," : "", kinds[kind].bounds[i]);
+	return r | buf_add_string(to, "]}");
+}
+
+/* Appends them as elements of OTLP's "metrics"; begin, end: us since 1970. */
+static int
+put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
+{
+	const char *comma = "";
+	int r = 0;
+
+	for (enum metric kind = 0; kind < METRICS; kind++) {
+		if (!m->of[kind])
+			continue;
+		/* 2: cumulative. */
+		r |= buf_printf(to, "%s{\"name\":\"%s\",\"unit\":\"%s\",\"histogram\":{\"aggregationTemporality\":2,\"dataPoints\":[", comma,
+			kinds[kind].name, kinds[kind].unit);
+		for (const struct histogram *h = m->of[kind]; h; h = h->hh.next)
+			r |= -(put_point(h, kind, begin, end, to) || (h->hh.next && buf_add(to, ",", 1) < 0));
+		r |= buf_add_string(to, "]}}");
+		comma = ",";
+	}
+	return -(r != 0);
+}
+
+void
+metrics_free(struct metrics *m)
+{
+	struct histogram *h, *next;
+
+	for (enum metric kind = 0; kind < METRICS; kind++)
+		HASH_ITER(hh, m->of[kind], h, next) {
+			HASH_DEL(m->of[kind], h);
+			free(h);
+		}
 }
 
 /* --- spans --- */
@@ -198,13 +305,13 @@ measure(struct trace_export *t, const struct span_turn *turn, struct slice agent
 	SCOPED struct buf attributes = {0};
 	int r = -(buf_add_slice(&attributes, agent) || put_text(&attributes, "error.type", error));
 
-	r |= metrics_add(&t->metrics, METRIC_DURATION, buf_slice(&attributes), (double)(turn->end - turn->begin) / 1e6);
+	r |= add_value(&t->metrics, METRIC_DURATION, buf_slice(&attributes), (double)(turn->end - turn->begin) / 1e6);
 	for (size_t i = 0; i < 2; i++) {
 		attributes.n = 0;
 		if (tokens[i] < 0)
 			continue;
 		r |= -(buf_add_slice(&attributes, agent) || put_text(&attributes, "gen_ai.token.type", slice_of(types[i])));
-		r |= metrics_add(&t->metrics, METRIC_TOKENS, buf_slice(&attributes), (double)tokens[i]);
+		r |= add_value(&t->metrics, METRIC_TOKENS, buf_slice(&attributes), (double)tokens[i]);
 	}
 	t->changed = true;
 	return r;
@@ -286,7 +393,7 @@ put_spans(const struct trace_export *t, struct buf *to)
 static int
 put_metrics(const struct trace_export *t, struct buf *to)
 {
-	return -(begin_line(t, "resourceMetrics", "scopeMetrics", "metrics", to) || metrics_put(&t->metrics, t->first, t->now, to) ||
+	return -(begin_line(t, "resourceMetrics", "scopeMetrics", "metrics", to) || put_all(&t->metrics, t->first, t->now, to) ||
 		buf_add_string(to, "]}]}]}\n"));
 }
 

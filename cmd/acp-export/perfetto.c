@@ -7,21 +7,18 @@
 enum { TURNS = 1, UPDATES, TOOLS, WAITS };
 
 static int
-name_track(struct trace_export *t, const struct session *s, unsigned track, const char *name, struct buf *to)
-{
-	return -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-		(unsigned long long)s->number, track, name));
-}
-
-static int
 put_session(struct trace_export *t, const struct session *s, struct buf *to)
 {
+	static const char *const tracks[] = {[TURNS] = "turns", [UPDATES] = "updates", [TOOLS] = "tools",
+		[WAITS] = "waiting for the user"};
 	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"name\":\"process_name\",\"args\":{\"name\":",
 		(unsigned long long)s->number));
 
 	r |= -(json_quote(slice(s->id, s->n), to) || buf_add_string(to, "}}"));
-	r |= -(name_track(t, s, TURNS, "turns", to) || name_track(t, s, UPDATES, "updates", to));
-	return -(r || name_track(t, s, TOOLS, "tools", to) || name_track(t, s, WAITS, "waiting for the user", to));
+	for (unsigned track = TURNS; track <= WAITS; track++)
+		r |= -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\","
+			"\"args\":{\"name\":\"%s\"}}", (unsigned long long)s->number, track, tracks[track]));
+	return r;
 }
 
 /* All that an event begins with; ph: its phase. */

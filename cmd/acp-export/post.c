@@ -108,18 +108,25 @@ on_reply(char *p, size_t size, size_t n, void *arg)
 	return buf_add(&s->reply, p, n < room ? n : room) < 0 ? 0 : size * n;
 }
 
+/* The collector's response; p NULL: it is no object. */
+static struct slice
+reply_of(const struct sender *s)
+{
+	struct slice reply = buf_slice(&s->reply);
+
+	return json_scan(reply, JSON_DEPTH, NULL, 0, NULL, NULL) == JSON_OBJECT ? reply : slice(NULL, 0);
+}
+
 /* Says once why it fails, until something was sent: curl's reason, or what the collector says. */
 static void
 say(struct sender *s, long status, const char *then)
 {
-	struct slice message = json_scan(buf_slice(&s->reply), JSON_DEPTH, NULL, 0, NULL, NULL) == JSON_OBJECT
-		? json_get_string(buf_slice(&s->reply), "message") : slice(NULL, 0);
 	SCOPED struct buf text = {0};
+	struct slice message = slice_cut(json_text(json_get(reply_of(s), "message"), &text), 200);
 
 	if (s->failing)
 		return;
 	s->failing = true;
-	message = slice_cut(json_text(message, &text), 200);
 	if (status == 0)
 		cli_warn(s->tool, "--post: %s%s", s->error, then);
 	else
@@ -130,17 +137,14 @@ say(struct sender *s, long status, const char *then)
 static uint64_t
 rejected(struct sender *s)
 {
-	struct slice n;
+	struct slice n = json_path(reply_of(s), "partialSuccess.rejectedSpans");
 	SCOPED struct buf text = {0};
 	uint64_t count = 0;
 
-	if (json_scan(buf_slice(&s->reply), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT)
-		return 0;
-	n = json_path(buf_slice(&s->reply), "partialSuccess.rejectedSpans");
 	/* JSON's form of an int64 is a string. */
-	if (n.p && json_type(n) == JSON_STRING)
+	if (json_type(n) == JSON_STRING)
 		n = json_text(n, &text);
-	return n.p && n.n && json_u64(n, &count) ? count : 0;
+	return n.n && json_u64(n, &count) ? count : 0;
 }
 
 /* Posts the body until it has been taken (true), is refused, or no time is left. */

@@ -11,18 +11,11 @@
 #include "lib/span/span.h"
 #include "lib/watch/watch.h"
 
-/* Histograms of OpenTelemetry, cumulative, one for each combination of attributes. */
+/* Histograms of OpenTelemetry, for otlp.c. Zero them to begin. */
 enum metric { METRIC_TOKENS, METRIC_DURATION, METRICS };
-
-/* Zero it to begin. */
 struct metrics {
 	struct histogram *of[METRICS];
 };
-
-/* Adds a value (tokens; s). attributes: elements of a JSON array. Beyond a thousand combinations all others are one. 0, or -1. */
-int metrics_add(struct metrics *, enum metric, struct slice attributes, double value);
-/* Appends them as elements of OTLP's "metrics"; begin, end: us since 1970. 0, or -1 out of memory. */
-int metrics_put(const struct metrics *, uint64_t begin, uint64_t end, struct buf *);
 void metrics_free(struct metrics *);
 
 struct trace_export;

@@ -429,10 +429,9 @@ add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_
 		{USAGE_OUTPUT, "output %s"}, {USAGE_THOUGHT, "thoughts %s"}, {USAGE_TOTAL, "total %s"}};
 	decimal_units n[USAGE_TYPES];
 	char count[PEOPLE_FIGURE];
-	size_t i;
 
 	usage_disjoint(sums, inside, n);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (n[kinds[i].type] > 0) {
 			people_count(count, n[kinds[i].type] > UINT64_MAX ? UINT64_MAX : (uint64_t)n[kinds[i].type]);
 			add_part(w, to, kinds[i].format, count);
@@ -445,20 +444,19 @@ static void
 put_error(struct walk *w, struct slice error)
 {
 	struct slice message = transcript_get(error, "message", JSON_STRING), code = transcript_get(error, "code", JSON_NUMBER);
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
 		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
 	w->page.paint->line(&w->page, LINE_NOTE, "error", buf_slice(&text));
 	put_raw(w, "Details", json_get(error, "data"), false);
-	buf_free(&text);
 }
 
 static void
 put_foot(struct walk *w, const struct export_turn *turn)
 {
 	const struct spent *spent = &turn->spent;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	char length[PEOPLE_FIGURE];
 	const char *state = "plain";
 
@@ -477,12 +475,10 @@ put_foot(struct walk *w, const struct export_turn *turn)
 		add_part(w, &text, "%s", people_duration(length, turn->end - turn->t));
 	if (spent->known)
 		add_tokens(w, &text, &spent->billed, spent->inside, spent->lower);
-	if (spent->cost.n) {
+	if (spent->cost.n)
 		w->page.failed |= (text.n && buf_add_string(&text, " · ") < 0) || buf_add_slice(&text, buf_slice(&spent->cost)) < 0;
-	}
 	if (text.n)
 		w->page.paint->line(&w->page, LINE_FOOT, state, buf_slice(&text));
-	buf_free(&text);
 }
 
 static void
@@ -536,21 +532,18 @@ put_spent(struct walk *w, const struct session *s)
 	const struct usage *u = w->transcript->usage;
 	struct usage_session *us = usage_find_session(u, slice(s->id, s->n));
 	struct usage_figures figures = {0};
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
-	if (!us || usage_figures_family(u, us, &figures) < 0) {
-		usage_figures_free(&figures);
-		return;
+	if (us && usage_figures_family(u, us, &figures) == 0) {
+		add_tokens(w, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
+		put_fact(w, "Tokens", buf_slice(&text));
+		text.n = 0;
+		for (size_t i = 0; i < figures.ncosts; i++)
+			w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
+				usage_money_put(u, &figures.costs[i], &text) < 0;
+		put_fact(w, "Cost", buf_slice(&text));
+		put_fact(w, "Model", usage_name(u, us->model));
 	}
-	add_tokens(w, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
-	put_fact(w, "Tokens", buf_slice(&text));
-	text.n = 0;
-	for (size_t i = 0; i < figures.ncosts; i++)
-		w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
-			usage_money_put(u, &figures.costs[i], &text) < 0;
-	put_fact(w, "Cost", buf_slice(&text));
-	put_fact(w, "Model", usage_name(u, us->model));
-	buf_free(&text);
 	usage_figures_free(&figures);
 }
 
@@ -560,7 +553,7 @@ put_facts(struct walk *w, const struct session *s)
 	struct box box = {.kind = BOX_FACTS};
 	const struct export_session *x = s->data;
 	const struct export_turn *first = x->turns;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	time_t seconds = first ? (time_t)(first->started + (double)first->t / 1e6) : 0;
 	char date[64] = "";
 	struct tm tm;
@@ -579,7 +572,6 @@ put_facts(struct walk *w, const struct session *s)
 	w->page.paint->close(&w->page, &box);
 	if (x->samples.n > sizeof(struct sample))
 		w->page.paint->chart(&w->page, s);
-	buf_free(&text);
 }
 
 /* Its own, or the first line of its first prompt, or its id. */
