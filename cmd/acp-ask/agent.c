@@ -141,13 +141,13 @@ ask_request(struct ask *a, const char *method, struct slice params)
 }
 
 enum got
-ask_call(struct ask *a, const char *method, struct slice params, struct buf *response)
+ask_call(struct ask *a, struct slice method, struct slice params, struct buf *response)
 {
 	struct call call = {.response = response, .got = GOT_NOTHING};
-	struct session_request *request;
+	SCOPED struct buf name = {0};
+	struct session_request *request = ask_request(a, plain_of(method, &name), params);
 
 	response->n = 0;
-	request = ask_request(a, method, params);
 	if (request)
 		request->data = &call;
 	if (request && !ask_wait(a, &call.done))

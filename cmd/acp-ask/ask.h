@@ -31,7 +31,7 @@ struct options {
 	const char *cwd, *auth, *resume, *load, *meta;
 	enum { FS_NONE, FS_READ, FS_WRITE } fs;
 	bool terminal, list, probe, no_session;
-	struct buf given;        /* what ask.jq reads of the options: [NAME, VALUE] or [NAME, KEY, VALUE], JSON, with commas between them */
+	struct buf given;        /* what ask.jq reads of the options: [NAME, VALUE] or [NAME, KEY, VALUE...], JSON, with commas between them */
 	const char *script;
 	struct permit_rule *permits;
 	size_t npermits;
@@ -91,9 +91,7 @@ struct person {
 	struct buf prompt;      /* of it, without readline */
 	/* a conversation */
 	struct buf text;        /* of the prompt */
-	bool reads;             /* a line of it is to be typed, as soon as no question is shown */
-	bool more;              /* that goes on with the text */
-	bool done, ended;       /* it is complete; there will be none */
+	bool done, ended;       /* no line of it is to be typed (else as soon as no question is shown); there will be none */
 };
 
 struct ask {
@@ -154,9 +152,9 @@ bool ask_jq(struct ask *, const char *function, struct slice input, struct buf *
 
 /* --- editor.c --- */
 
-/* The words of --editor, NULL-terminated; prints the configuration of that editor, and ends the program, or sets the exit status. */
+/* The words of --editor, NULL-terminated; prints the configuration of that editor. Returns the exit status. */
 extern const char *const editor_names[];
-void editor_print(struct ask *);
+int editor_print(struct ask *);
 
 /* --- agent.c --- */
 
@@ -169,8 +167,8 @@ void agent_end(struct ask *);
  * null that of --meta. NULL: nothing is sent any more.
  */
 struct session_request *ask_request(struct ask *, const char *method, struct slice params);
-/* The same, and waits for the response, whose result or error replaces *response; all that comes before is handled. */
-enum got ask_call(struct ask *, const char *method, struct slice params, struct buf *response);
+/* The same (method: a JSON string), and waits for the response, whose result or error replaces *response; all before it is handled. */
+enum got ask_call(struct ask *, struct slice method, struct slice params, struct buf *response);
 /* Responds to a request of the agent. */
 void ask_reply(struct ask *, struct slice id, struct slice result);
 void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -213,10 +211,8 @@ void terminals_close(struct ask *);
 
 /* Reads what makes the prompt: the operands, files among them, and standard input, where it is no terminal; or ends the program. */
 void prompt_load(struct ask *);
-/* Sends a prompt. */
-void prompt_begin(struct ask *, struct slice blocks);
-/* Waits for its end. False: there will be none. */
-bool prompt_end(struct ask *);
+/* Sends a prompt, cancels it when it is time (us; 0: never), and waits for its end. */
+void prompt_run(struct ask *, struct slice blocks, uint64_t cancel_after);
 
 /* --- script.c --- */
 
@@ -264,8 +260,8 @@ void show_update(struct ask *, const struct session_message *);
 void show_call(struct ask *, const struct session_event *);
 /* A turn begins, or has ended. */
 void show_turn(struct ask *, bool begins);
-/* Appends the turn that has ended as an object, JSON. */
-void show_put_result(const struct ask *, struct buf *);
+/* The turn that has ended as an object replaces *result; with --format json it is printed. */
+void show_result(struct ask *, struct buf *result);
 /* A line on standard output. */
 void show_line(struct ask *, struct slice);
 /* Before somebody else writes to the terminal. */

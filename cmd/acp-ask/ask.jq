@@ -1,7 +1,7 @@
 # What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
 #
 # $do: which function of the table at the end; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
-# [NAME, VALUE] and [NAME, KEY, VALUE]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
+# [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
 # that is null for that of --meta. An error is a text for people.
 
 def v2: $o.protocol == 2;
@@ -56,7 +56,7 @@ def failure:
 # --- the session ---
 
 def server:
-  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2][0], args: .[2][1:], env: []}
+  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2], args: .[3:], env: []}
   elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
   else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 const char *const editor_names[] = {"zed", "jetbrains", "neovim", "avante", "emacs", "vscode", "toad", NULL};
@@ -102,7 +101,7 @@ add_command(const struct options *o, struct buf *words)
 		add(words, strdup(*word));
 }
 
-void
+int
 editor_print(struct ask *a)
 {
 	const char *slash = strrchr(a->options->command[0], '/'), *name = slash ? slash + 1 : a->options->command[0];
@@ -117,11 +116,10 @@ editor_print(struct ask *a)
 		{"name", string_in(&text, slice_of(name))}, {"words", buf_slice(&words)});
 	text.n = 0;
 	if (!ask_jq(a, "editor", buf_slice(&input), &output))
-		return;
+		return a->status;
 	form = json_get(buf_slice(&output), "form");
 	need(json_type(form) == JSON_STRING ? json_unescape(form, &text) : json_indent(&text, form, 0, buf_add_slice));
-	need(buf_add(&text, "\n", 2));
+	need(buf_add(&text, "\n", 2)); /* and the NUL */
 	cli_warn(tool_name, "for %s", plain_of(json_get(buf_slice(&output), "where"), &input));
-	jqprog_free(a->jq);
 	cli_print(tool_name, text.p);
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -86,36 +85,27 @@ parse_permit(const struct cli_argument *t)
 	o->permits[o->npermits++] = (struct permit_rule){pattern, equals + 1};
 }
 
-/* Keeps an option for ask.jq: KEY=VALUE, or the value alone. With a key, the value of --mcp are the words of a command. */
+/* Keeps an option for ask.jq: its value; or (where that is expected) the key and value of KEY=VALUE, those of --mcp being words. */
 static void
-parse_value(const struct cli_argument *t)
+parse_given(const struct cli_argument *t)
 {
 	struct buf *given = &((struct options *)t->at)->given;
+	const char *value = t->argument, *wrong = t->option->expected, *equals = strchr(value, '=');
+	char **words = NULL;
 
-	put(given, "%s[\"%s\",", given->n ? "," : "", t->option->name);
-	put_quoted(given, slice_of(t->argument));
-	put(given, "]");
-}
-
-static void
-parse_pair(const struct cli_argument *t)
-{
-	struct buf *given = &((struct options *)t->at)->given;
-	const char *equals = strchr(t->argument, '=');
-	char **words = equals && equals > t->argument && t->option->value ? proc_words(equals + 1) : NULL;
-
-	if (!equals || equals == t->argument || (t->option->value && !words))
-		cli_wrong(t, t->option->expected);
-	put(given, "%s[\"%s\",", given->n ? "," : "", t->option->name);
-	put_quoted(given, slice_between(t->argument, equals));
-	put(given, words ? ",[" : ",");
-	if (!words)
-		put_quoted(given, slice_of(equals + 1));
-	for (size_t i = 0; words && words[i]; i++) {
-		put(given, i ? "," : "");
-		put_quoted(given, slice_of(words[i]));
+	put(given, "%s[\"%s\"", given->n ? "," : "", t->option->name);
+	if (wrong) {
+		if (!equals || equals == value || (t->option->value && !(words = proc_words(equals + 1))))
+			cli_wrong(t, wrong);
+		put(given, ",");
+		put_quoted(given, slice_between(value, equals));
+		value = equals + 1;
 	}
-	put(given, words ? "]]" : "]");
+	for (char **word = words ? words : (char *[]){(char *)value, NULL}; *word; word++) {
+		put(given, ",");
+		put_quoted(given, slice_of(*word));
+	}
+	put(given, "]");
 	free(words);
 }
 
@@ -139,12 +129,12 @@ static const struct cli_option options[] = {
 	{"cwd", 0, CLI_TEXT(struct options, cwd)},
 	{"fs", 0, CLI_WORD(struct options, fs, "none", "read", "write")},
 	{"terminal", 0, CLI_FLAG(struct options, terminal)},
-	{"mcp", 0, CLI_PARSE(parse_pair), .value = true, .expected = "expected NAME=CMD"},
-	{"mcp-url", 0, CLI_PARSE(parse_pair), .expected = "expected NAME=URL"},
-	{"mode", 0, CLI_PARSE(parse_value)},
-	{"model", 0, CLI_PARSE(parse_value)},
-	{"config", 0, CLI_PARSE(parse_pair), .expected = "expected KEY=VALUE"},
-	{"title", 0, CLI_PARSE(parse_value)},
+	{"mcp", 0, CLI_PARSE(parse_given), .value = true, .expected = "expected NAME=CMD"},
+	{"mcp-url", 0, CLI_PARSE(parse_given), .expected = "expected NAME=URL"},
+	{"mode", 0, CLI_PARSE(parse_given)},
+	{"model", 0, CLI_PARSE(parse_given)},
+	{"config", 0, CLI_PARSE(parse_given), .expected = "expected KEY=VALUE"},
+	{"title", 0, CLI_PARSE(parse_given)},
 	{"resume", 0, CLI_TEXT(struct options, resume)},
 	{"load", 0, CLI_TEXT(struct options, load)},
 	{"list", 0, CLI_FLAG(struct options, list)},
@@ -196,19 +186,18 @@ read_operands(struct options *o, const struct cli_line *line)
 static void
 read_form(struct ask *a)
 {
+	const char *path = a->options->form;
 	struct json_error error;
+	enum json_type type;
 
-	if (!a->options->form)
+	if (!path)
 		return;
-	read_named("--form ", a->options->form, a->options->line_limit, &a->form);
-	switch (json_scan(buf_slice(&a->form), JSON_DEPTH, NULL, 0, NULL, &error)) {
-	case JSON_OBJECT:
-		return;
-	case JSON_NONE:
-		cli_die(EXIT_USAGE, tool_name, "--form %s: not JSON at byte %zu: %s", a->options->form, error.at, error.what);
-	default:
-		cli_die(EXIT_USAGE, tool_name, "--form %s: expected an object", a->options->form);
-	}
+	read_named("--form ", path, a->options->line_limit, &a->form);
+	type = json_scan(buf_slice(&a->form), JSON_DEPTH, NULL, 0, NULL, &error);
+	if (type == JSON_NONE)
+		cli_die(EXIT_USAGE, tool_name, "--form %s: not JSON at byte %zu: %s", path, error.at, error.what);
+	if (type != JSON_OBJECT)
+		cli_die(EXIT_USAGE, tool_name, "--form %s: expected an object", path);
 }
 
 /* What is sent: a script, a conversation, or a prompt. */
@@ -249,38 +238,17 @@ run(struct ask *a)
 	} else if (a->talks) {
 		talk_run(a);
 	} else {
-		prompt_begin(a, buf_slice(&blocks));
-		prompt_end(a);
+		prompt_run(a, buf_slice(&blocks), 0);
 	}
-}
-
-static void
-finish(struct ask *a, struct options *o)
-{
-	struct buf *all[] = {&a->session_id, &a->opened, &a->initialized, &a->input, &a->commands, &a->form, &a->turn.stop, &a->turn.error,
-		&a->turn.cost, &a->turn.text, &a->turn.calls, &a->show.message, &a->show.held, &o->given};
-
-	answer_close(a);
-	person_close(a);
-	sessions_free(a->sessions);
-	loop_free(a->loop);
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		buf_free(all[i]);
-	for (size_t i = 0; i < o->npermits; i++)
-		free((char *)o->permits[i].pattern);
-	free(o->permits);
-	free(a->cwd);
-	if (a->variables)
-		words_free(a->variables);
-	jqprog_free(a->jq);
 }
 
 int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {tool_name, help, options};
-	struct options o = {.protocol = 1, .grace = 5 * 1000 * 1000, .line_limit = 64 * 1024 * 1024};
-	struct ask a = {.options = &o};
+	/* What they own lasts until the exit. */
+	static struct options o = {.protocol = 1, .grace = 5 * 1000 * 1000, .line_limit = 64 * 1024 * 1024};
+	static struct ask a = {.options = &o};
 	SCOPED struct buf result = {0};
 	struct cli_line line;
 	int status;
@@ -293,13 +261,11 @@ main(int argc, char **argv)
 	a.cwd = realpath(o.cwd ? o.cwd : ".", NULL);
 	if (!a.cwd)
 		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", o.cwd ? o.cwd : ".", strerror(errno));
-	if (o.editor) {
-		editor_print(&a);
-	} else {
-		read_form(&a);
-		read_input(&a);
-	}
-	status = o.editor ? a.status : agent_start(&a);
+	if (o.editor)
+		return editor_print(&a);
+	read_form(&a);
+	read_input(&a);
+	status = agent_start(&a);
 	if (status == 0) {
 		run(&a);
 		agent_end(&a);
@@ -307,13 +273,13 @@ main(int argc, char **argv)
 			show_note(&a, "acp-ask: rejected permission requests: %" PRIu64, a.rejected);
 			ask_fail(&a, EXIT_NEGATIVE);
 		}
-		if (o.format == FORMAT_JSON && a.turn.over && !o.script) {
-			show_put_result(&a, &result);
-			show_line(&a, buf_slice(&result));
-		}
+		if (o.format == FORMAT_JSON && a.turn.over && !o.script)
+			show_result(&a, &result);
 		show_close(&a);
 		status = a.status;
 	}
-	finish(&a, &o);
+	answer_close(&a);
+	person_close(&a);
+	sessions_free(a.sessions);
 	return status;
 }

@@ -20,8 +20,8 @@ enum { HISTORY = 1000 };
 void
 talk_go_on(struct ask *a)
 {
-	if (a->person.reads)
-		person_ask(a, slice_of(a->person.more ? ">> " : "> "));
+	if (!a->person.done)
+		person_ask(a, slice_of(a->person.text.n ? ">> " : "> "));
 }
 
 /* A line of the conversation. */
@@ -29,13 +29,12 @@ static void
 talk_typed(struct ask *a, struct slice line, bool ended)
 {
 	struct person *t = &a->person;
+	bool more = line.n > 0 && line.p[line.n - 1] == '\\';
 
+	put_slice(&t->text, slice(line.p, line.n - more));
+	put_slice(&t->text, slice("\n", more));
 	t->ended = ended;
-	t->more = line.n > 0 && line.p[line.n - 1] == '\\';
-	put_slice(&t->text, slice(line.p, line.n - t->more));
-	put_slice(&t->text, slice("\n", t->more));
-	t->reads = t->more && !ended;
-	t->done = !t->reads;
+	t->done = !more || ended;
 	if (t->done)
 		loop_stop(a->loop);
 	talk_go_on(a);
@@ -194,12 +193,11 @@ person_redraw(struct ask *a)
 void
 person_open(struct ask *a)
 {
-	int fd = a->talks ? dup(STDIN_FILENO) : a->show.animated ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
+	int fd = a->talks ? proc_copy(STDIN_FILENO) : a->show.animated ? proc_claim(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) : -1;
 
-	a->person.fd = (struct loop_fd){.fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1, .events = LOOP_PAUSED, .ready = on_typed, .arg = a};
+	a->person = (struct person){.fd = {.fd = fd, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}, .done = true};
 	if (fd < 0)
 		return;
-	close(fd);
 	loop_add_fd(a->loop, &a->person.fd);
 	signal(SIGTTOU, SIG_IGN); /* so that the terminal can be given to another, and taken back */
 #ifdef HAVE_READLINE
@@ -225,7 +223,6 @@ person_close(struct ask *a)
 #endif
 	loop_remove_fd(a->loop, &a->person.fd);
 	proc_close(a->person.fd.fd);
-	buf_free(&a->person.prompt);
 }
 
 /* --- a conversation --- */
@@ -239,7 +236,7 @@ talk_interrupt(struct ask *a)
 	typed = a->person.asks && rl_end > 0;
 #endif
 	if (!typed) {
-		ask_over(a, a->person.reads ? 0 : 128 + SIGINT);
+		ask_over(a, !a->person.done ? 0 : 128 + SIGINT);
 		return;
 	}
 	person_leave(a);
@@ -254,8 +251,7 @@ talk_run(struct ask *a)
 
 	for (;;) {
 		t->text.n = 0;
-		t->done = t->more = false;
-		t->reads = true;
+		t->done = false;
 		if (!a->asked)
 			talk_go_on(a);
 		if (!ask_wait(a, &t->done) || t->ended)
@@ -266,10 +262,8 @@ talk_run(struct ask *a)
 		put(&blocks, "[");
 		need(acp_put_text_block(&blocks, buf_slice(&t->text)));
 		put(&blocks, "]");
-		prompt_begin(a, buf_slice(&blocks));
-		prompt_end(a);
+		prompt_run(a, buf_slice(&blocks), 0);
 	}
-	t->reads = false;
+	t->done = true;
 	person_leave(a);
-	buf_free(&t->text);
 }

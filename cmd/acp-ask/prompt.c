@@ -49,37 +49,39 @@ prompt_load(struct ask *a)
 	put(&a->input, "]");
 }
 
-void
-prompt_begin(struct ask *a, struct slice blocks)
+static void
+on_cancel_time(void *arg)
 {
-	SCOPED struct buf params = {0};
+	ask_cancel(arg);
+}
+
+void
+prompt_run(struct ask *a, struct slice blocks, uint64_t cancel_after)
+{
+	struct loop_timer timer = {.expired = on_cancel_time, .arg = a};
+	SCOPED struct buf params = {0}, room = {0};
 	struct turn *t = &a->turn;
 	struct session_request *request;
+	bool ended;
 
+	if (!a->over)
+		show_turn(a, true);
 	t->running = !a->over;
 	a->signals = 0;
 	t->over = t->failed = false;
 	t->stop.n = t->error.n = t->text.n = t->calls.n = 0;
 	t->usage = t->calls_usage = (struct usage_sums){0};
 	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, blocks}, {"_meta", slice(a->options->meta ? "null" : NULL, 4)});
-	if (!a->over)
-		show_turn(a, true);
 	request = ask_request(a, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params));
 	if (request && request->turn)
 		request->turn->data = t;
-}
-
-bool
-prompt_end(struct ask *a)
-{
-	struct turn *t = &a->turn;
-	SCOPED struct buf room = {0};
-	bool ended;
-
+	if (cancel_after)
+		loop_add_timer(a->loop, &timer, cancel_after);
 	ask_wait(a, &t->over);
+	loop_remove_timer(a->loop, &timer);
 	show_turn(a, false);
 	if (!t->over)
-		return false;
+		return;
 	ended = json_string_is(json_in(&t->stop), "end_turn");
 	if (t->failed && !a->stopping && !a->over)
 		show_note(a, "acp-ask: session/prompt: %s",
@@ -90,5 +92,4 @@ prompt_end(struct ask *a)
 		ask_fail(a, EXIT_NEGATIVE);
 	if (a->stopping)
 		ask_over(a, 0);
-	return true;
 }

@@ -66,9 +66,9 @@ expect(struct script *s, struct slice wanted)
 static void
 request(struct script *s, struct slice object)
 {
-	SCOPED struct buf method = {0}, response = {0};
+	SCOPED struct buf response = {0};
 	struct slice params = json_get(object, "params");
-	enum got got = ask_call(s->ask, plain_of(json_get(object, "method"), &method), params.p ? params : slice_of("{}"), &response);
+	enum got got = ask_call(s->ask, json_get(object, "method"), params.p ? params : slice_of("{}"), &response);
 
 	s->result.n = 0;
 	put_object(&s->result, {got == GOT_ERROR ? "error" : "result", got == GOT_NOTHING ? slice(NULL, 0) : buf_slice(&response)});
@@ -77,32 +77,18 @@ request(struct script *s, struct slice object)
 
 /* --- prompts --- */
 
-static void
-on_cancel_time(void *arg)
-{
-	ask_cancel(arg);
-}
-
 /* Sends a prompt (a string, or an array of content), cancels it when it is time (us; 0: never), and waits for its end. */
 static void
 prompt(struct script *s, struct slice content, uint64_t cancel_after)
 {
-	struct loop_timer timer = {.expired = on_cancel_time, .arg = s->ask};
 	SCOPED struct buf blocks = {0};
 
 	if (json_type(content) == JSON_ARRAY)
 		put_slice(&blocks, content);
 	else
 		put(&blocks, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
-	prompt_begin(s->ask, buf_slice(&blocks));
-	if (cancel_after)
-		loop_add_timer(s->ask->loop, &timer, cancel_after);
-	prompt_end(s->ask);
-	loop_remove_timer(s->ask->loop, &timer);
-	s->result.n = 0;
-	show_put_result(s->ask, &s->result);
-	if (s->ask->options->format == FORMAT_JSON)
-		show_line(s->ask, buf_slice(&s->result));
+	prompt_run(s->ask, buf_slice(&blocks), cancel_after);
+	show_result(s->ask, &s->result);
 }
 
 /* --- the file --- */

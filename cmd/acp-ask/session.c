@@ -17,12 +17,11 @@ static enum got
 send_request(struct ask *a, struct slice request, struct buf *response)
 {
 	struct json_iter it = {.in = request};
-	SCOPED struct buf method = {0};
-	struct slice name, params;
+	struct slice method, params;
 
-	next_item(&it, &name);
+	next_item(&it, &method);
 	next_item(&it, &params);
-	return ask_call(a, plain_of(name, &method), params, response);
+	return ask_call(a, method, params, response);
 }
 
 /* The same where only a result will do: else it reports why, and sets the exit status. */
@@ -39,6 +38,15 @@ must(struct ask *a, struct slice request, struct buf *result)
 		ask_jq(a, "failure", buf_slice(&failure), &failure);
 	}
 	return got == GOT_RESULT;
+}
+
+/* The same with the request that a function makes of the input. */
+static bool
+must_do(struct ask *a, const char *function, struct slice input, struct buf *result)
+{
+	SCOPED struct buf request = {0};
+
+	return ask_jq(a, function, input, &request) && must(a, buf_slice(&request), result);
 }
 
 static bool
@@ -76,11 +84,10 @@ log_in(struct ask *a, struct slice method)
 bool
 session_connect(struct ask *a)
 {
-	SCOPED struct buf request = {0}, next = {0}, response = {0};
+	SCOPED struct buf next = {0}, response = {0};
 
 	for (;;) {
-		if (!ask_jq(a, "initialize", slice(NULL, 0), &request) || !must(a, buf_slice(&request), &a->initialized) ||
-			!ask_jq(a, "connect", slice(NULL, 0), &next))
+		if (!must_do(a, "initialize", slice(NULL, 0), &a->initialized) || !ask_jq(a, "connect", slice(NULL, 0), &next))
 			return false;
 		if (json_type(buf_slice(&next)) == JSON_ARRAY)
 			return must(a, buf_slice(&next), &response);
@@ -106,15 +113,11 @@ static char *
 last_path(const struct ask *a, bool make)
 {
 	const char *text = a->cwd;
-	uint64_t hash = 14695981039346656037u;
+	uint64_t hash = 0;
 	char name[32], *path;
 
 	for (char *const *word = a->options->command; text; text = *word++)
-		for (const char *p = text;; p++) {
-			hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-			if (!*p)
-				break;
-		}
+		hash = slice_hash(hash, slice(text, strlen(text) + 1));
 	snprintf(name, sizeof(name), "ask-%016" PRIx64, hash);
 	path = directory_state(name, make);
 	need(path ? 0 : -1);
@@ -160,7 +163,7 @@ session_open(struct ask *a)
 		put_quoted(&a->session_id, slice_of(name));
 	else if (name && !recall(a, &a->session_id))
 		return refuse(a, option, name, "no session of this agent is remembered for this directory");
-	if (!ask_jq(a, "open", slice(NULL, 0), &steps) || !must(a, buf_slice(&steps), &a->opened))
+	if (!must_do(a, "open", slice(NULL, 0), &a->opened))
 		return false;
 	if (!name)
 		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
@@ -202,12 +205,12 @@ print(struct ask *a, const char *function, struct slice input)
 void
 session_list(struct ask *a)
 {
-	SCOPED struct buf request = {0}, response = {0}, pages = {0}, last = {0};
+	SCOPED struct buf response = {0}, pages = {0}, last = {0};
 	struct slice cursor = {0};
 	bool endless;
 
 	do {
-		if (!ask_jq(a, "list", cursor, &request) || !must(a, buf_slice(&request), &response))
+		if (!must_do(a, "list", cursor, &response))
 			return;
 		put(&pages, pages.n ? "," : "[");
 		put_slice(&pages, buf_slice(&response));

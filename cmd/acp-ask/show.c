@@ -109,8 +109,7 @@ show_open(struct ask *a)
 	s->timer = (struct loop_timer){.expired = on_spin, .arg = a};
 	s->quiet = (struct loop_timer){.expired = on_quiet, .arg = a};
 	s->out = (struct endpoint){.event = on_out, .arg = a};
-	if (endpoint_open(&s->out, a->loop, -1, proc_claim(STDOUT_FILENO), 0) < 0)
-		cli_no_memory(tool_name);
+	need(endpoint_open(&s->out, a->loop, -1, proc_claim(STDOUT_FILENO), 0));
 }
 
 void
@@ -364,7 +363,7 @@ show_call(struct ask *a, const struct session_event *e)
 /* --- the result of a turn --- */
 
 void
-show_put_result(const struct ask *a, struct buf *to)
+show_result(struct ask *a, struct buf *result)
 {
 	const struct turn *t = &a->turn;
 	SCOPED struct buf text = {0}, usage = {0}, calls = {0};
@@ -372,7 +371,10 @@ show_put_result(const struct ask *a, struct buf *to)
 	if (t->usage.has || t->calls_usage.has)
 		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, &usage));
 	put(&calls, "[%.*s]", (int)t->calls.n, t->calls.p ? t->calls.p : "");
-	put_object(to, {"text", string_in(&text, buf_slice(&t->text))}, {"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")},
+	result->n = 0;
+	put_object(result, {"text", string_in(&text, buf_slice(&t->text))}, {"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")},
 		{"error", json_in(&t->error)}, {"usage", json_in(&usage)}, {"cost", json_in(&t->cost)},
 		{"session_id", buf_slice(&a->session_id)}, {"tool_calls", buf_slice(&calls)});
+	if (a->options->format == FORMAT_JSON)
+		show_line(a, buf_slice(result));
 }
