@@ -1,8 +1,6 @@
 /* The agent: its process, requests to it, and what comes from it. */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
 #include "lib/run/proc.h"
@@ -12,7 +10,7 @@ enum { AFTER_TERM = 2 * 1000 * 1000, STDERR_LINE = 16 * 1024, NOISE = 200 };
 /* A request of ours that has no response yet: the data of its session_request. */
 struct call {
 	struct buf *response;
-	enum got got;
+	const char *member;     /* of the response that was put there; or NULL */
 	bool done;
 };
 
@@ -32,11 +30,12 @@ send_message(struct ask *a, struct buf *message)
 
 /* --- the end --- */
 
-void
+bool
 ask_fail(struct ask *a, int status)
 {
 	if (!a->status)
 		a->status = status;
+	return false;
 }
 
 void
@@ -140,10 +139,10 @@ ask_request(struct ask *a, const char *method, struct slice params)
 	return send_message(a, &message);
 }
 
-enum got
+const char *
 ask_call(struct ask *a, struct slice method, struct slice params, struct buf *response)
 {
-	struct call call = {.response = response, .got = GOT_NOTHING};
+	struct call call = {.response = response};
 	SCOPED struct buf name = {0};
 	struct session_request *request = ask_request(a, plain_of(method, &name), params);
 
@@ -152,7 +151,7 @@ ask_call(struct ask *a, struct slice method, struct slice params, struct buf *re
 		request->data = &call;
 	if (request && !ask_wait(a, &call.done))
 		request->data = NULL;
-	return call.got;
+	return call.member;
 }
 
 void
@@ -193,7 +192,7 @@ on_session(void *arg, const struct session_event *e)
 			return;
 		call->done = true;
 		if (!e->unanswered) {
-			call->got = m->error.p ? GOT_ERROR : GOT_RESULT;
+			call->member = m->error.p ? "error" : "result";
 			put_slice(call->response, m->error.p ? m->error : m->result);
 		}
 		loop_stop(a->loop);
@@ -220,27 +219,6 @@ on_session(void *arg, const struct session_event *e)
 		return;
 	default:
 		return;
-	}
-}
-
-static void
-serve(struct ask *a, const struct msg *m)
-{
-	SCOPED struct buf room = {0};
-	const char *method = plain_of(m->method, &room);
-
-	if (m->what == ACP_REQUEST_PERMISSION) {
-		answer_permission(a, m);
-	} else if (m->what == ACP_ELICITATION_CREATE) {
-		answer_form(a, m);
-	} else if (a->options->fs && strcmp(method, "fs/read_text_file") == 0) {
-		files_serve(a, m, false);
-	} else if (a->options->fs == FS_WRITE && strcmp(method, "fs/write_text_file") == 0) {
-		files_serve(a, m, true);
-	} else if (a->options->terminal && strncmp(method, "terminal/", 9) == 0) {
-		terminal_serve(a, m, method);
-	} else {
-		ask_refuse(a, m->id, ACP_ERR_METHOD, "%s: this client does not offer it", method);
 	}
 }
 
@@ -288,8 +266,10 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	if (!seen)
 		return true;
 	m.msg = seen->message.msg;
-	if (m.msg.kind == MSG_REQUEST)
-		serve(a, &m.msg);
+	if (m.msg.kind == MSG_REQUEST && (m.msg.what == ACP_REQUEST_PERMISSION || m.msg.what == ACP_ELICITATION_CREATE))
+		answer_begin(a, &m.msg);
+	else if (m.msg.kind == MSG_REQUEST)
+		offer_serve(a, &m.msg);
 	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
 		answer_cancel(a, json_get(m.msg.params, acp_request_id));
 	else
@@ -404,7 +384,7 @@ void
 agent_end(struct ask *a)
 {
 	a->agent.leaving = true;
-	terminals_close(a);
+	offer_close(a);
 	loop_remove_timer(a->loop, &a->timeout);
 	endpoint_finish(&a->agent.live);
 	if (!a->agent.ended && !a->agent.grace.added)

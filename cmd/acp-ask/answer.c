@@ -101,7 +101,6 @@ on_program(void *arg, struct slice option, enum permit_outcome outcome)
 static void
 show_question(struct question *q)
 {
-	struct json_iter it = {.in = json_get(q->request.params, acp_options)};
 	SCOPED struct buf room = {0};
 	struct slice option;
 	unsigned n = 0;
@@ -112,7 +111,7 @@ show_question(struct question *q)
 		return;
 	}
 	show_note(q->ask, "permission: %s", show_known(q->ask, &q->request, "title", &room));
-	while (next_item(&it, &option))
+	for (struct json_iter it = {.in = json_get(q->request.params, acp_options)}; next_item(&it, &option);)
 		show_note(q->ask, "  %u) %s", ++n, plain_of(json_get(option, "name"), &room));
 	person_ask(q->ask, slice_of("number: "));
 }
@@ -160,14 +159,11 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 	uint64_t n = 0;
 
 	if (q->is_form && ended) {
-		q->form.n = 0;
-		put(&q->form, "{\"result\":{\"action\":\"decline\"}}");
-		respond_form(q);
+		respond(q, slice_of("{\"action\":\"decline\"}"));
 		return;
 	}
 	if (q->is_form) {
-		put_quoted(&text, typed);
-		put_object(&in, {"form", buf_slice(&q->form)}, {"text", buf_slice(&text)});
+		put_object(&in, {"form", buf_slice(&q->form)}, {"text", string_in(&text, typed)});
 		if (ask_jq(a, "typed", buf_slice(&in), &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 			show_question(q);
 		else
@@ -194,50 +190,39 @@ answer_close(struct ask *a)
 
 /* --- requests --- */
 
-static struct question *
-new_question(struct ask *a, const struct msg *m)
-{
-	struct question *q = calloc(1, sizeof(*q));
-
-	need(q ? 0 : -1);
-	q->ask = a;
-	q->timer = (struct loop_timer){.expired = on_question_timer, .arg = q};
-	put_slice(&q->line, m->text);
-	msg_scan(buf_slice(&q->line), &q->request, NULL);
-	DL_APPEND(a->questions, q);
-	return q;
-}
-
-/* The first rule that applies: by the kind of the tool call, its name or its title. */
-static const struct permit_rule *
+/* The kind of the first rule that applies, by the kind of the tool call, its name or its title; or NULL. */
+static const char *
 rule_for(const struct ask *a, const struct msg *m)
 {
 	static const char *const members[] = {"kind", "name", "title"};
-	const struct permit_rule *p = a->options->permits, *end = p + a->options->npermits;
-	SCOPED struct buf room = {0};
+	SCOPED struct buf room = {0}, pattern = {0};
+	const char *equals;
 
-	for (; p < end; p++)
+	for (const char **rule = a->options->permits; rule && *rule; rule++) {
+		equals = strrchr(*rule, '=');
+		pattern.n = 0;
+		put_slice(&pattern, slice_between(*rule, equals));
+		need(buf_string(&pattern) ? 0 : -1);
 		for (size_t i = 0; i < 3; i++)
-			if (fnmatch(p->pattern, show_known(a, m, members[i], &room), 0) == 0)
-				return p;
+			if (fnmatch(pattern.p, show_known(a, m, members[i], &room), 0) == 0)
+				return equals + 1;
+	}
 	return NULL;
 }
 
-void
-answer_permission(struct ask *a, const struct msg *m)
+static void
+begin_permission(struct question *q)
 {
-	struct question *q = new_question(a, m);
-	const struct permit_rule *rule = rule_for(a, m);
-	struct slice option = rule ? acp_find_option(m->params, acp_option_kind, rule->kind) : slice(NULL, 0);
+	struct ask *a = q->ask;
+	const char *rule = rule_for(a, &q->request);
+	struct slice option = rule ? acp_find_option(q->request.params, acp_option_kind, rule) : slice(NULL, 0);
 
-	if (a->stopping) {
-		respond(q, cancelled(q));
-	} else if (rule) {
+	if (rule) {
 		decide(q, option, option.p ? " (--permit)" : " (--permit: no such option)");
 	} else if (a->options->permit_by) {
 		if (!a->permits.loop)
 			a->permits = (struct permits){.loop = a->loop, .timeout = a->options->permit_timeout, .decided = on_program};
-		q->program = permit_ask(&a->permits, a->options->permit_by, m->text, q);
+		q->program = permit_ask(&a->permits, a->options->permit_by, q->request.text, q);
 		need(q->program ? 0 : -1);
 	} else if (person_is_there(a)) {
 		ask_person(a);
@@ -247,12 +232,21 @@ answer_permission(struct ask *a, const struct msg *m)
 }
 
 void
-answer_form(struct ask *a, const struct msg *m)
+answer_begin(struct ask *a, const struct msg *m)
 {
-	struct question *q = new_question(a, m);
+	struct question *q = calloc(1, sizeof(*q));
 
-	q->is_form = true;
-	if (!a->stopping && ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
+	need(q ? 0 : -1);
+	*q = (struct question){.ask = a, .is_form = m->what == ACP_ELICITATION_CREATE};
+	q->timer = (struct loop_timer){.expired = on_question_timer, .arg = q};
+	put_slice(&q->line, m->text);
+	msg_scan(buf_slice(&q->line), &q->request, NULL);
+	DL_APPEND(a->questions, q);
+	if (a->stopping)
+		respond(q, cancelled(q));
+	else if (!q->is_form)
+		begin_permission(q);
+	else if (ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 		ask_person(a);
 	else
 		respond_form(q);

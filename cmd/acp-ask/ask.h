@@ -15,10 +15,6 @@ static const char tool_name[] = "acp-ask";
 enum { EXIT_TIMEOUT = 124 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 
-struct permit_rule {
-	const char *pattern, *kind; /* of the tool call; of the option */
-};
-
 /* The command line. Texts that are not given are NULL. */
 struct options {
 	char **prompt;           /* the operands, NULL-terminated */
@@ -33,20 +29,12 @@ struct options {
 	bool terminal, list, probe, no_session;
 	struct buf given;        /* what ask.jq reads of the options: [NAME, VALUE] or [NAME, KEY, VALUE...], JSON, with commas between them */
 	const char *script;
-	struct permit_rule *permits;
-	size_t npermits;
+	const char **permits;    /* PATTERN=KIND, of the tool call and of the option; or NULL */
 	const char *permit_by;
 	uint64_t permit_timeout; /* us; 0: none */
 	const char *form;
 	int editor;              /* whose configuration is printed, in place of all else: 1 is the first name; 0: none */
 	const char **tools;      /* that stand before the agent there; or NULL */
-};
-
-/* What a request brought. */
-enum got {
-	GOT_RESULT,
-	GOT_ERROR,   /* its error object */
-	GOT_NOTHING, /* no response will come: it is time to end */
 };
 
 /* The prompt that runs, or ran last. What the agent has not reported is empty. */
@@ -167,15 +155,20 @@ void agent_end(struct ask *);
  * null that of --meta. NULL: nothing is sent any more.
  */
 struct session_request *ask_request(struct ask *, const char *method, struct slice params);
-/* The same (method: a JSON string), and waits for the response, whose result or error replaces *response; all before it is handled. */
-enum got ask_call(struct ask *, struct slice method, struct slice params, struct buf *response);
+/*
+ * The same (method: a JSON string), and waits for the response; all that comes before is handled. Returns the member of the response
+ * that replaces *response, result or error. NULL: no response will come, it is time to end.
+ */
+const char *ask_call(struct ask *, struct slice method, struct slice params, struct buf *response);
 /* Responds to a request of the agent. */
 void ask_reply(struct ask *, struct slice id, struct slice result);
 void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Waits until *done. False: that will not happen any more. */
 bool ask_wait(struct ask *, const bool *done);
-/* The exit status is this, where there is none yet. */
-void ask_fail(struct ask *, int status);
+/* The exit status is this, where there is none yet. Returns false. */
+bool ask_fail(struct ask *, int status);
+/* Something failed: reports it, and the exit status is 1. False likewise. */
+#define ask_report(a, ...) (show_note(a, "acp-ask: " __VA_ARGS__), ask_fail(a, EXIT_NEGATIVE))
 /* Nothing is waited for any more. */
 void ask_over(struct ask *, int status);
 /* Cancels the turn that runs, and waits for its end at most the grace period; then, or where there is none, all is over. */
@@ -194,25 +187,19 @@ void session_list(struct ask *);
 /* Opens a session, tries the agent's methods, and prints what came of it. */
 void session_probe(struct ask *);
 
-/* --- files.c, terminal.c: what the agent may use --- */
+/* --- offer.c --- */
 
-/* Opens what is below the session's directory. path: absolute. -1 with errno; EXDEV, ELOOP: it is outside. */
-int files_open(const struct ask *, const char *path, int flags);
-/* Responds with this error. */
-void files_refuse(struct ask *, struct slice id, const char *path, int error);
-/* fs/read_text_file; fs/write_text_file */
-void files_serve(struct ask *, const struct msg *, bool writes);
-/* terminal/create, ... */
-void terminal_serve(struct ask *, const struct msg *, const char *method);
+/* Responds to a request of the agent for what it may use. */
+void offer_serve(struct ask *, const struct msg *);
 /* Ends all commands. */
-void terminals_close(struct ask *);
+void offer_close(struct ask *);
 
 /* --- prompt.c --- */
 
 /* Reads what makes the prompt: the operands, files among them, and standard input, where it is no terminal; or ends the program. */
 void prompt_load(struct ask *);
-/* Sends a prompt, cancels it when it is time (us; 0: never), and waits for its end. */
-void prompt_run(struct ask *, struct slice blocks, uint64_t cancel_after);
+/* Sends a prompt (JSON, a string or an array of blocks), cancels it when it is time (us; 0: never), and waits for its end. */
+void prompt_run(struct ask *, struct slice content, uint64_t cancel_after);
 
 /* --- script.c --- */
 
@@ -238,8 +225,7 @@ void talk_interrupt(struct ask *);
 /* --- answer.c --- */
 
 /* Responds to a permission request or an elicitation, at once or later. */
-void answer_permission(struct ask *, const struct msg *);
-void answer_form(struct ask *, const struct msg *);
+void answer_begin(struct ask *, const struct msg *);
 /* The agent does not wait for the response to this request any more; or (p NULL) the turn was cancelled, and so are all questions. */
 void answer_cancel(struct ask *, struct slice id);
 /* What the person has typed for the question that is shown; ended: there will be nothing more. */

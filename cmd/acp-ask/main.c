@@ -1,6 +1,5 @@
 /* acp-ask: the client, for the shell. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,19 +72,14 @@ static const char help[] =
 static void
 parse_permit(const struct cli_argument *t)
 {
-	struct options *o = t->at;
 	const char *equals = strrchr(t->argument, '=');
-	char *pattern;
 
 	if (!equals || equals == t->argument || !acp_is_option_kind(equals + 1))
 		cli_wrong(t, "expected PATTERN= and allow_once, allow_always, reject_once or reject_always");
-	pattern = strndup(t->argument, (size_t)(equals - t->argument));
-	need(pattern ? 0 : -1);
-	o->permits = cli_grow(tool_name, o->permits, o->npermits, sizeof(*o->permits));
-	o->permits[o->npermits++] = (struct permit_rule){pattern, equals + 1};
+	cli_add(t, &((struct options *)t->at)->permits);
 }
 
-/* Keeps an option for ask.jq: its value; or (where that is expected) the key and value of KEY=VALUE, those of --mcp being words. */
+/* Keeps an option for ask.jq: its value; or (where that is expected) the key and value of KEY=VALUE, the words of --mcp each. */
 static void
 parse_given(const struct cli_argument *t)
 {
@@ -269,10 +263,8 @@ main(int argc, char **argv)
 	if (status == 0) {
 		run(&a);
 		agent_end(&a);
-		if (a.rejected && !a.talks && !o.script) {
-			show_note(&a, "acp-ask: rejected permission requests: %" PRIu64, a.rejected);
-			ask_fail(&a, EXIT_NEGATIVE);
-		}
+		if (a.rejected && !a.talks && !o.script)
+			ask_report(&a, "rejected permission requests: %" PRIu64, a.rejected);
 		if (o.format == FORMAT_JSON && a.turn.over && !o.script)
 			show_result(&a, &result);
 		show_close(&a);

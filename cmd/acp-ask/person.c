@@ -99,34 +99,6 @@ complete(const char *text, int start, int end)
 	return start == 0 && *text == '/' && !typing->asked ? rl_completion_matches(text, next_command) : NULL;
 }
 
-static void
-set_up(struct ask *a)
-{
-	history = directory_state("history", true);
-	typing = a;
-	rl_readline_name = tool_name;
-	rl_catch_signals = 0;
-	rl_instream = fdopen(dup(a->person.fd.fd), "r");
-	rl_outstream = stderr;
-	rl_attempted_completion_function = complete;
-	rl_completer_word_break_characters = " \t\n";
-	need(history && rl_instream ? 0 : -1);
-	if (a->talks)
-		read_history(history);
-}
-
-static void
-tear_down(struct ask *a)
-{
-	if (a->talks) {
-		write_history(history);
-		history_truncate_file(history, HISTORY);
-	}
-	clear_history();
-	fclose(rl_instream);
-	free(history);
-}
-
 #else /* lines as the terminal gives them */
 
 static void
@@ -193,15 +165,29 @@ person_redraw(struct ask *a)
 void
 person_open(struct ask *a)
 {
-	int fd = a->talks ? proc_copy(STDIN_FILENO) : a->show.animated ? proc_claim(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) : -1;
+	int fd = -1;
 
+	if (a->talks)
+		fd = proc_copy(STDIN_FILENO);
+	else if (a->show.animated)
+		fd = proc_claim(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
 	a->person = (struct person){.fd = {.fd = fd, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}, .done = true};
 	if (fd < 0)
 		return;
 	loop_add_fd(a->loop, &a->person.fd);
 	signal(SIGTTOU, SIG_IGN); /* so that the terminal can be given to another, and taken back */
 #ifdef HAVE_READLINE
-	set_up(a);
+	history = directory_state("history", true);
+	typing = a;
+	rl_readline_name = tool_name;
+	rl_catch_signals = 0;
+	rl_instream = fdopen(dup(fd), "r");
+	rl_outstream = stderr;
+	rl_attempted_completion_function = complete;
+	rl_completer_word_break_characters = " \t\n";
+	need(history && rl_instream ? 0 : -1);
+	if (a->talks)
+		read_history(history);
 #endif
 }
 
@@ -219,7 +205,10 @@ person_close(struct ask *a)
 	if (!a->person.fd.added)
 		return;
 #ifdef HAVE_READLINE
-	tear_down(a);
+	if (a->talks) {
+		write_history(history);
+		history_truncate_file(history, HISTORY);
+	}
 #endif
 	loop_remove_fd(a->loop, &a->person.fd);
 	proc_close(a->person.fd.fd);
@@ -247,7 +236,7 @@ void
 talk_run(struct ask *a)
 {
 	struct person *t = &a->person;
-	SCOPED struct buf blocks = {0};
+	SCOPED struct buf text = {0};
 
 	for (;;) {
 		t->text.n = 0;
@@ -256,13 +245,8 @@ talk_run(struct ask *a)
 			talk_go_on(a);
 		if (!ask_wait(a, &t->done) || t->ended)
 			break;
-		if (slice_is_blank(buf_slice(&t->text)))
-			continue;
-		blocks.n = 0;
-		put(&blocks, "[");
-		need(acp_put_text_block(&blocks, buf_slice(&t->text)));
-		put(&blocks, "]");
-		prompt_run(a, buf_slice(&blocks), 0);
+		if (!slice_is_blank(buf_slice(&t->text)))
+			prompt_run(a, string_in(&text, buf_slice(&t->text)), 0);
 	}
 	t->done = true;
 	person_leave(a);

@@ -56,10 +56,10 @@ on_cancel_time(void *arg)
 }
 
 void
-prompt_run(struct ask *a, struct slice blocks, uint64_t cancel_after)
+prompt_run(struct ask *a, struct slice content, uint64_t cancel_after)
 {
 	struct loop_timer timer = {.expired = on_cancel_time, .arg = a};
-	SCOPED struct buf params = {0}, room = {0};
+	SCOPED struct buf params = {0}, room = {0}, block = {0};
 	struct turn *t = &a->turn;
 	struct session_request *request;
 	bool ended;
@@ -71,7 +71,12 @@ prompt_run(struct ask *a, struct slice blocks, uint64_t cancel_after)
 	t->over = t->failed = false;
 	t->stop.n = t->error.n = t->text.n = t->calls.n = 0;
 	t->usage = t->calls_usage = (struct usage_sums){0};
-	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, blocks}, {"_meta", slice(a->options->meta ? "null" : NULL, 4)});
+	if (json_type(content) == JSON_STRING) {
+		put(&block, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
+		content = buf_slice(&block);
+	}
+	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, content},
+		{"_meta", slice(a->options->meta ? "null" : NULL, 4)});
 	request = ask_request(a, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params));
 	if (request && request->turn)
 		request->turn->data = t;

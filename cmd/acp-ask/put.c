@@ -1,6 +1,5 @@
 /* Texts that are made and read, where running out of memory is the end of the program. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -171,8 +170,7 @@ ask_jq(struct ask *a, const char *function, struct slice input, struct buf *outp
 		put_slice(output, buf_slice(&result));
 		return true;
 	}
-	show_note(a, "acp-ask: %s", why ? why : "what the agent sent is nested too deep");
-	ask_fail(a, EXIT_NEGATIVE);
+	ask_report(a, "%s", why ? why : "what the agent sent is nested too deep");
 	free(why);
 	return false;
 }

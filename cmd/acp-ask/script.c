@@ -55,9 +55,8 @@ expect(struct script *s, struct slice wanted)
 		if (matches(is, value))
 			continue;
 		is = is.p ? is : slice_of("nothing");
-		show_note(s->ask, "acp-ask: %s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, name.p,
+		ask_report(s->ask, "%s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, name.p,
 			(int)is.n, is.p, (int)value.n, value.p);
-		ask_fail(s->ask, EXIT_NEGATIVE);
 	}
 }
 
@@ -68,26 +67,19 @@ request(struct script *s, struct slice object)
 {
 	SCOPED struct buf response = {0};
 	struct slice params = json_get(object, "params");
-	enum got got = ask_call(s->ask, json_get(object, "method"), params.p ? params : slice_of("{}"), &response);
+	const char *member = ask_call(s->ask, json_get(object, "method"), params.p ? params : slice_of("{}"), &response);
 
 	s->result.n = 0;
-	put_object(&s->result, {got == GOT_ERROR ? "error" : "result", got == GOT_NOTHING ? slice(NULL, 0) : buf_slice(&response)});
+	put_object(&s->result, {member ? member : "result", json_in(&response)});
 	show_line(s->ask, buf_slice(&s->result));
 }
 
 /* --- prompts --- */
 
-/* Sends a prompt (a string, or an array of content), cancels it when it is time (us; 0: never), and waits for its end. */
 static void
 prompt(struct script *s, struct slice content, uint64_t cancel_after)
 {
-	SCOPED struct buf blocks = {0};
-
-	if (json_type(content) == JSON_ARRAY)
-		put_slice(&blocks, content);
-	else
-		put(&blocks, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
-	prompt_run(s->ask, buf_slice(&blocks), cancel_after);
+	prompt_run(s->ask, content, cancel_after);
 	show_result(s->ask, &s->result);
 }
 
@@ -99,7 +91,6 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 {
 	SCOPED struct buf text = {0};
 	const char *wrong = NULL;
-	enum json_type prompt_type;
 
 	if (slice_is_blank(line))
 		return false;
@@ -107,14 +98,13 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 		wrong = "expected an object, JSON";
 	else if (!values[PROMPT].p && !values[CANCEL_AFTER].p && !values[EXPECT].p && !values[REQUEST].p)
 		wrong = "expected prompt, cancel_after, expect or request";
-	prompt_type = values[PROMPT].p && !wrong ? json_type(values[PROMPT]) : JSON_STRING;
-	if (prompt_type != JSON_STRING && prompt_type != JSON_ARRAY)
+	else if (values[PROMPT].p && json_type(values[PROMPT]) != JSON_STRING && json_type(values[PROMPT]) != JSON_ARRAY)
 		wrong = "prompt: expected a text, or a list of content";
-	if (!wrong && values[EXPECT].p && json_type(values[EXPECT]) != JSON_OBJECT)
+	else if (values[EXPECT].p && json_type(values[EXPECT]) != JSON_OBJECT)
 		wrong = "expect: expected an object";
-	if (!wrong && values[REQUEST].p && !json_get_string(values[REQUEST], "method").p)
+	else if (values[REQUEST].p && !json_get_string(values[REQUEST], "method").p)
 		wrong = "request: expected an object with a method";
-	if (!wrong && values[CANCEL_AFTER].p && (cli_duration(plain_of(values[CANCEL_AFTER], &text), after) < 0 || *after == 0))
+	else if (values[CANCEL_AFTER].p && (cli_duration(plain_of(values[CANCEL_AFTER], &text), after) < 0 || *after == 0))
 		wrong = "cancel_after: expected a duration, such as \"2s\"";
 	if (wrong)
 		cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %s", s->ask->options->script, s->line, wrong);

@@ -13,7 +13,7 @@
 #include "lib/run/replace.h"
 
 /* Sends a request of ask.jq. */
-static enum got
+static const char *
 send_request(struct ask *a, struct slice request, struct buf *response)
 {
 	struct json_iter it = {.in = request};
@@ -28,16 +28,16 @@ send_request(struct ask *a, struct slice request, struct buf *response)
 static bool
 must(struct ask *a, struct slice request, struct buf *result)
 {
-	enum got got = send_request(a, request, result);
+	const char *member = send_request(a, request, result);
 	SCOPED struct buf failure = {0};
 
-	if (got != GOT_RESULT)
-		ask_fail(a, EXIT_NEGATIVE);
-	if (got == GOT_ERROR) {
-		put_object(&failure, {"request", request}, {"error", buf_slice(result)});
+	if (member && strcmp(member, "result") == 0)
+		return true;
+	if (member) {
+		put_object(&failure, {"request", request}, {member, buf_slice(result)});
 		ask_jq(a, "failure", buf_slice(&failure), &failure);
 	}
-	return got == GOT_RESULT;
+	return ask_fail(a, EXIT_NEGATIVE);
 }
 
 /* The same with the request that a function makes of the input. */
@@ -47,14 +47,6 @@ must_do(struct ask *a, const char *function, struct slice input, struct buf *res
 	SCOPED struct buf request = {0};
 
 	return ask_jq(a, function, input, &request) && must(a, buf_slice(&request), result);
-}
-
-static bool
-refuse(struct ask *a, const char *option, const char *value, const char *why)
-{
-	show_note(a, "acp-ask: %s %s: %s", option, value, why);
-	ask_fail(a, EXIT_NEGATIVE);
-	return false;
 }
 
 /* --- the connection --- */
@@ -78,7 +70,7 @@ log_in(struct ask *a, struct slice method)
 			;
 		tcsetpgrp(a->person.fd.fd, getpgrp());
 	}
-	return (pid > 0 && status == 0) || refuse(a, "--auth", a->options->auth, "it failed");
+	return (pid > 0 && status == 0) || ask_report(a, "--auth %s: it failed", a->options->auth);
 }
 
 bool
@@ -154,29 +146,26 @@ recall(const struct ask *a, struct buf *id)
 bool
 session_open(struct ask *a)
 {
-	const char *option = a->options->resume ? "--resume" : "--load", *name = a->options->resume ? a->options->resume : a->options->load;
+	const char *name = a->options->resume ? a->options->resume : a->options->load;
 	SCOPED struct buf steps = {0}, response = {0}, room = {0};
-	struct json_iter it;
 	struct slice request;
 
 	if (name && strcmp(name, "last") != 0)
 		put_quoted(&a->session_id, slice_of(name));
 	else if (name && !recall(a, &a->session_id))
-		return refuse(a, option, name, "no session of this agent is remembered for this directory");
+		return ask_report(a, "--%s last: no session of this agent is remembered for this directory",
+			a->options->load ? "load" : "resume");
 	if (!must_do(a, "open", slice(NULL, 0), &a->opened))
 		return false;
 	if (!name)
 		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
 	a->session = sessions_find(a->sessions, json_text(buf_slice(&a->session_id), &room));
-	if (!a->session) {
-		show_note(a, "acp-ask: the agent did not say which session it has opened");
-		ask_fail(a, EXIT_NEGATIVE);
-		return false;
-	}
+	if (!a->session)
+		return ask_report(a, "the agent did not say which session it has opened");
 	remember(a);
 	if (!ask_jq(a, "settings", buf_slice(&a->opened), &steps))
 		return false;
-	for (it = (struct json_iter){.in = buf_slice(&steps)}; next_item(&it, &request);)
+	for (struct json_iter it = {.in = buf_slice(&steps)}; next_item(&it, &request);)
 		if (!must(a, request, &response))
 			return false;
 	return true;
@@ -189,12 +178,11 @@ static void
 print(struct ask *a, const char *function, struct slice input)
 {
 	SCOPED struct buf output = {0}, room = {0};
-	struct json_iter it;
 	struct slice line;
 
 	if (!ask_jq(a, function, input, &output))
 		return;
-	for (it = (struct json_iter){.in = buf_slice(&output)}; next_item(&it, &line);)
+	for (struct json_iter it = {.in = buf_slice(&output)}; next_item(&it, &line);)
 		show_line(a, slice_of(plain_of(line, &room)));
 	if (json_type(buf_slice(&output)) == JSON_OBJECT) {
 		need(json_indent(&room, buf_slice(&output), 0, buf_add_slice));
@@ -220,10 +208,8 @@ session_list(struct ask *a)
 		put_slice(&last, cursor);
 	} while (cursor.p && !endless);
 	put(&pages, "]");
-	if (endless) {
-		show_note(a, "acp-ask: the agent's list of sessions does not end");
-		ask_fail(a, EXIT_NEGATIVE);
-	}
+	if (endless)
+		ask_report(a, "the agent's list of sessions does not end");
 	print(a, "sessions", buf_slice(&pages));
 }
 
@@ -232,28 +218,25 @@ session_probe(struct ask *a)
 {
 	bool session = !a->options->no_session && session_open(a);
 	SCOPED struct buf probes = {0}, tried = {0}, response = {0}, all = {0}, room = {0};
-	struct json_iter it;
 	struct slice probe;
 
 	if (a->over || !ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
 		return;
 	put(&tried, "[");
-	for (it = (struct json_iter){.in = buf_slice(&probes)}; next_item(&it, &probe);) {
-		enum got got = send_request(a, probe, &response);
+	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);) {
+		const char *member = send_request(a, probe, &response);
 
-		if (got == GOT_NOTHING)
+		if (!member)
 			return;
 		put(&tried, tried.n > 1 ? "," : "");
-		put_object(&tried, {"probe", probe}, {got == GOT_RESULT ? "result" : "error", buf_slice(&response)});
+		put_object(&tried, {"probe", probe}, {member, buf_slice(&response)});
 	}
 	put(&tried, "]");
 	put_object(&all, {"tried", buf_slice(&tried)}, {"session", session ? buf_slice(&a->opened) : slice(NULL, 0)},
 		{"commands", buf_slice(&a->commands)});
 	if (!ask_jq(a, "broken", buf_slice(&all), &probes))
 		return;
-	for (it = (struct json_iter){.in = buf_slice(&probes)}; next_item(&it, &probe);) {
-		show_note(a, "acp-ask: %s", plain_of(probe, &room));
-		ask_fail(a, EXIT_NEGATIVE);
-	}
+	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);)
+		ask_report(a, "%s", plain_of(probe, &room));
 	print(a, "report", buf_slice(&all));
 }

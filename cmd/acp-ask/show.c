@@ -52,11 +52,10 @@ show_note(struct ask *a, const char *format, ...)
 void
 show_notes(struct ask *a, struct slice notes)
 {
-	struct json_iter it = {.in = notes};
 	SCOPED struct buf room = {0};
 	struct slice note;
 
-	while (next_item(&it, &note))
+	for (struct json_iter it = {.in = notes}; next_item(&it, &note);)
 		show_note(a, "%s", plain_of(note, &room));
 }
 
@@ -229,7 +228,6 @@ static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
 	struct slice content = json_get(update, acp_content), id = json_get_string(update, "messageId"), block;
-	struct json_iter it = {.in = content};
 	struct buf *last = &a->show.message;
 	size_t skip;
 
@@ -243,7 +241,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 	skip = whole ? a->show.shown : 0;
 	if (json_type(content) == JSON_OBJECT)
 		show_block(a, content, &skip);
-	while (next_item(&it, &block))
+	for (struct json_iter it = {.in = content}; next_item(&it, &block);)
 		show_block(a, block, &skip);
 }
 
@@ -372,9 +370,10 @@ show_result(struct ask *a, struct buf *result)
 		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, &usage));
 	put(&calls, "[%.*s]", (int)t->calls.n, t->calls.p ? t->calls.p : "");
 	result->n = 0;
-	put_object(result, {"text", string_in(&text, buf_slice(&t->text))}, {"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")},
-		{"error", json_in(&t->error)}, {"usage", json_in(&usage)}, {"cost", json_in(&t->cost)},
-		{"session_id", buf_slice(&a->session_id)}, {"tool_calls", buf_slice(&calls)});
+	put_object(result, {"text", string_in(&text, buf_slice(&t->text))},
+		{"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")}, {"error", json_in(&t->error)},
+		{"usage", json_in(&usage)}, {"cost", json_in(&t->cost)}, {"session_id", buf_slice(&a->session_id)},
+		{"tool_calls", buf_slice(&calls)});
 	if (a->options->format == FORMAT_JSON)
 		show_line(a, buf_slice(result));
 }

@@ -1,17 +1,163 @@
-/* --terminal: commands that the agent runs, in the session's directory. */
+/* What the agent may use: files (--fs) and commands (--terminal), below the session's directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "cmd/acp-ask/ask.h"
 #include "lib/run/proc.h"
+#include "lib/run/system.h"
 
 enum { OUTPUT_MOST = 16 * 1024 * 1024, PIECE = 64 * 1024 };
+
+/* --- files --- */
+
+/* Responds with this error. */
+static void
+refuse_path(struct ask *a, struct slice id, const char *path, int error)
+{
+	bool outside = error == EXDEV || error == ELOOP;
+
+	ask_refuse(a, id, outside ? ACP_ERR_PARAMS : error == ENOENT ? ACP_ERR_NOT_FOUND : ACP_ERR_INTERNAL, "%s: %s", path,
+		outside ? "outside of the session's directory" : strerror(error));
+}
+
+/* Makes the directories above a path that are missing. */
+static void
+make_parents(int root, const char *path)
+{
+	char *copy = strdup(path), *slash, *name;
+	int at = dup(root);
+
+	need(copy ? 0 : -1);
+	for (name = copy; at >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+		*slash = '\0';
+		mkdirat(at, name, 0777);
+		proc_close(at);
+		at = system_open_beneath(root, copy, O_RDONLY | O_DIRECTORY, 0);
+		*slash = '/';
+	}
+	proc_close(at);
+	free(copy);
+}
+
+/* Opens what is below the session's directory. path: absolute. -1 with errno; EXDEV, ELOOP: it is outside. */
+static int
+open_below(const struct ask *a, const char *path, int flags)
+{
+	size_t n = strlen(a->cwd);
+	const char *below = path + n;
+	int root, fd;
+
+	if (strncmp(path, a->cwd, n) != 0 || (*below && *below != '/' && n > 1)) {
+		errno = EXDEV;
+		return -1;
+	}
+	while (*below == '/')
+		below++;
+	root = open(a->cwd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	fd = system_open_beneath(root, *below ? below : ".", flags | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == ENOENT && (flags & O_CREAT)) {
+		make_parents(root, below);
+		fd = system_open_beneath(root, below, flags | O_CLOEXEC, 0666);
+	}
+	proc_close(root);
+	return fd;
+}
+
+/* The lines from `line` on (from 1), at most `limit`. */
+static struct slice
+some_lines(struct slice text, uint64_t line, uint64_t limit)
+{
+	const char *p = text.p, *end = p + text.n, *from;
+
+	for (; line > 1 && p < end; line--) {
+		p = memchr(p, '\n', (size_t)(end - p));
+		p = p ? p + 1 : end;
+	}
+	for (from = p; limit > 0 && p < end; limit--) {
+		p = memchr(p, '\n', (size_t)(end - p));
+		p = p ? p + 1 : end;
+	}
+	return text.n ? slice_between(from, p) : text;
+}
+
+/* Reads it. 0, or an error. */
+static int
+read_file(const struct ask *a, const char *path, struct buf *text)
+{
+	int fd = open_below(a, path, O_RDONLY | O_NONBLOCK), error = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) < 0)
+		error = errno;
+	else if (!S_ISREG(st.st_mode))
+		error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	else if (buf_read_all(text, fd, a->options->line_limit / 2) < 0)
+		error = errno;
+	else if (!json_utf8(buf_slice(text)))
+		error = EILSEQ;
+	close(fd);
+	return error;
+}
+
+static int
+write_file(const struct ask *a, const char *path, struct slice text)
+{
+	int fd = open_below(a, path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK), error = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	while (text.n && !error) {
+		n = write(fd, text.p, text.n);
+		if (n < 0 && errno != EINTR)
+			error = errno;
+		text = n > 0 ? slice(text.p + n, text.n - (size_t)n) : text;
+	}
+	return close(fd) < 0 && !error ? errno : error;
+}
+
+static void
+serve_file(struct ask *a, const struct msg *m, bool writes)
+{
+	SCOPED struct buf path = {0}, text = {0}, room = {0}, result = {0};
+	struct slice content = json_get_string(m->params, acp_content);
+	uint64_t line, limit;
+	int error;
+
+	plain_of(json_get(m->params, "path"), &path);
+	if (writes) {
+		plain_of(content, &text);
+		error = content.p ? write_file(a, path.p, buf_slice(&text)) : EINVAL;
+		put(&result, "{}");
+	} else {
+		if (!json_u64(json_get(m->params, "line"), &line))
+			line = 1;
+		if (!json_u64(json_get(m->params, "limit"), &limit))
+			limit = UINT64_MAX;
+		error = read_file(a, path.p, &text);
+		if (!error)
+			put_object(&result, {"content", string_in(&room, some_lines(buf_slice(&text), line, limit))});
+	}
+	if (!a->options->quiet)
+		show_note(a, "%s: %s%s%s", writes ? "write" : "read", path.p, error ? ": " : "", error ? strerror(error) : "");
+	if (error)
+		refuse_path(a, m->id, path.p, error);
+	else
+		ask_reply(a, m->id, buf_slice(&result));
+}
+
+/* --- commands --- */
 
 struct terminal {
 	struct terminal *prev, *next;
@@ -41,7 +187,7 @@ free_terminal(struct terminal *t)
 }
 
 void
-terminals_close(struct ask *a)
+offer_close(struct ask *a)
 {
 	while (a->terminals)
 		free_terminal(a->terminals);
@@ -122,14 +268,11 @@ static int
 start(struct terminal *t, char *const *argv, char *const *env, int directory)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fds[2] = {-1, -1};
-	struct proc_fd map[3];
-	struct proc_spec spec = {.argv = argv, .fds = map, .nfds = 3, .death_signal = SIGKILL, .directory = directory, .variables = env};
+	struct proc_spec spec = {.argv = argv, .nfds = 3, .death_signal = SIGKILL, .directory = directory, .variables = env};
 
 	if (null < 0 || proc_pipe(fds) < 0)
 		return proc_close(null);
-	map[0] = (struct proc_fd){null, 0};
-	map[1] = (struct proc_fd){fds[1], 1};
-	map[2] = (struct proc_fd){fds[1], 2};
+	spec.fds = (struct proc_fd[]){{null, STDIN_FILENO}, {fds[1], STDOUT_FILENO}, {fds[1], STDERR_FILENO}};
 	t->child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = on_exit_of_command, .arg = t};
 	proc_close(null);
 	proc_close(fds[1]);
@@ -144,10 +287,9 @@ start(struct terminal *t, char *const *argv, char *const *env, int directory)
 static void
 create(struct ask *a, const struct msg *m)
 {
-	SCOPED struct buf command = {0}, path = {0};
+	SCOPED struct buf command = {0}, path = {0}, result = {0};
 	struct terminal *t = calloc(1, sizeof(*t));
 	char **env = words_new(NULL, json_get(m->params, "env")), **words, **argv;
-	SCOPED struct buf result = {0};
 	uint64_t limit;
 	int directory;
 
@@ -161,9 +303,9 @@ create(struct ask *a, const struct msg *m)
 	/* A command without arguments may be a line for a shell. */
 	words = words_new((char *const[]){command.p, NULL}, json_get(m->params, "args"));
 	argv = words[1] ? words : proc_words(command.p);
-	directory = files_open(a, path.n ? path.p : a->cwd, O_RDONLY | O_DIRECTORY);
+	directory = open_below(a, path.n ? path.p : a->cwd, O_RDONLY | O_DIRECTORY);
 	if (!argv || directory < 0 || start(t, argv, env, directory) < 0) {
-		files_refuse(a, m->id, directory < 0 ? path.p : command.p, errno);
+		refuse_path(a, m->id, directory < 0 ? path.p : command.p, errno);
 		free_terminal(t);
 	} else {
 		put(&result, "{\"terminalId\":\"t%" PRIu64 "\"}", t->number);
@@ -178,13 +320,11 @@ create(struct ask *a, const struct msg *m)
 	words_free(env);
 }
 
-/* --- requests --- */
-
-void
-terminal_serve(struct ask *a, const struct msg *m, const char *method)
+static void
+serve_terminal(struct ask *a, const struct msg *m, const char *method)
 {
 	struct slice id = json_get(m->params, "terminalId");
-	bool output = strcmp(method, "terminal/output") == 0, waits = strcmp(method, "terminal/wait_for_exit") == 0;
+	bool waits = strcmp(method, "terminal/wait_for_exit") == 0;
 	SCOPED struct buf status = {0}, room = {0}, result = {0};
 	char name[SLICE_DIGITS + 2];
 	struct terminal *t;
@@ -207,12 +347,12 @@ terminal_serve(struct ask *a, const struct msg *m, const char *method)
 		put(&t->waiting, "\n");
 		return;
 	}
-	if (waits || t->exited)
+	if (t->exited)
 		put_status(t, &status);
-	if (output) {
+	if (strcmp(method, "terminal/output") == 0) {
 		cut(t);
 		put_object(&result, {"output", string_in(&room, buf_slice(&t->output))}, {"truncated", json_bool(t->truncated)},
-			{"exitStatus", json_in(&status)});
+			{"exitStatus", buf_slice(&status)});
 	} else {
 		put_slice(&result, waits ? buf_slice(&status) : slice_of("{}"));
 	}
@@ -224,4 +364,20 @@ terminal_serve(struct ask *a, const struct msg *m, const char *method)
 		free_terminal(t);
 	}
 	ask_reply(a, m->id, buf_slice(&result));
+}
+
+void
+offer_serve(struct ask *a, const struct msg *m)
+{
+	SCOPED struct buf room = {0};
+	const char *method = plain_of(m->method, &room);
+
+	if (a->options->fs && strcmp(method, "fs/read_text_file") == 0)
+		serve_file(a, m, false);
+	else if (a->options->fs == FS_WRITE && strcmp(method, "fs/write_text_file") == 0)
+		serve_file(a, m, true);
+	else if (a->options->terminal && strncmp(method, "terminal/", 9) == 0)
+		serve_terminal(a, m, method);
+	else
+		ask_refuse(a, m->id, ACP_ERR_METHOD, "%s: this client does not offer it", method);
 }
