@@ -227,19 +227,15 @@ static void
 handle_noise(struct ask *a, const struct line *line, const char *why)
 {
 	struct slice id, text = slice_cut(line->text, NOISE);
+	enum msg_kind kind;
 
 	if (!a->options->quiet)
 		show_note(a, "acp-ask: agent: line %" PRIu64 ": %s: %.*s", line->number, why, (int)text.n, text.p);
-	switch (msg_guess_kind(line->text, &id)) {
-	case MSG_REQUEST:
+	kind = msg_guess_kind(line->text, &id);
+	if (kind == MSG_REQUEST)
 		ask_refuse(a, id, ACP_ERR_INVALID_REQUEST, "%s", why);
-		break;
-	case MSG_RESPONSE:
+	else if (kind == MSG_RESPONSE)
 		sessions_give_up(a->sessions, ACP_CLIENT, id);
-		break;
-	default:
-		break;
-	}
 }
 
 static bool
@@ -349,7 +345,7 @@ on_grace(void *arg)
 	loop_add_timer(a->loop, &a->agent.grace, AFTER_TERM);
 }
 
-int
+bool
 agent_start(struct ask *a)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
@@ -369,7 +365,7 @@ agent_start(struct ask *a)
 	*agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
 	agent->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_agent, .arg = a};
 	if (agent->child.pid < 0)
-		return cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, errno);
+		return ask_fail(a, cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, errno));
 	loop_add_child(a->loop, &agent->child);
 	agent->live = (struct endpoint){.line = on_line, .event = on_live_event, .arg = a};
 	agent->errors = (struct endpoint){.line = on_error_line, .arg = a};
@@ -377,7 +373,8 @@ agent_start(struct ask *a)
 		endpoint_open(&agent->errors, a->loop, ours[2], -1, STDERR_LINE)) < 0)
 		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
 	sessions_begin(a->sessions);
-	return 0;
+	a->over = false;
+	return true;
 }
 
 void

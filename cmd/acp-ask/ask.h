@@ -146,8 +146,8 @@ int editor_print(struct ask *);
 
 /* --- agent.c --- */
 
-/* Starts the agent and opens standard output. 0, or an exit status after a message. */
-int agent_start(struct ask *);
+/* Starts the agent and opens standard output. False: it was not started; that has been reported, and the exit status set. */
+bool agent_start(struct ask *);
 /* Closes the agent's input and waits for its end. */
 void agent_end(struct ask *);
 /*
@@ -156,8 +156,8 @@ void agent_end(struct ask *);
  */
 struct session_request *ask_request(struct ask *, const char *method, struct slice params);
 /*
- * The same (method: a JSON string), and waits for the response; all that comes before is handled. Returns the member of the response
- * that replaces *response, result or error. NULL: no response will come, it is time to end.
+ * The same (method: a JSON string), and waits for the response; all that comes before is handled. Returns which of its members
+ * replaces *response, result or error. NULL: no response will come, it is time to end.
  */
 const char *ask_call(struct ask *, struct slice method, struct slice params, struct buf *response);
 /* Responds to a request of the agent. */

@@ -79,7 +79,7 @@ parse_permit(const struct cli_argument *t)
 	cli_add(t, &((struct options *)t->at)->permits);
 }
 
-/* Keeps an option for ask.jq: its value; or (where that is expected) the key and value of KEY=VALUE, the words of --mcp each. */
+/* Keeps an option for ask.jq: its value; or (where that is expected) key and value of KEY=VALUE, the words of --mcp each. */
 static void
 parse_given(const struct cli_argument *t)
 {
@@ -245,7 +245,6 @@ main(int argc, char **argv)
 	static struct ask a = {.options = &o};
 	SCOPED struct buf result = {0};
 	struct cli_line line;
-	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
@@ -259,8 +258,7 @@ main(int argc, char **argv)
 		return editor_print(&a);
 	read_form(&a);
 	read_input(&a);
-	status = agent_start(&a);
-	if (status == 0) {
+	if (agent_start(&a)) {
 		run(&a);
 		agent_end(&a);
 		if (a.rejected && !a.talks && !o.script)
@@ -268,10 +266,9 @@ main(int argc, char **argv)
 		if (o.format == FORMAT_JSON && a.turn.over && !o.script)
 			show_result(&a, &result);
 		show_close(&a);
-		status = a.status;
 	}
 	answer_close(&a);
 	person_close(&a);
 	sessions_free(a.sessions);
-	return status;
+	return a.status;
 }

@@ -24,13 +24,19 @@ talk_go_on(struct ask *a)
 		person_ask(a, slice_of(a->person.text.n ? ">> " : "> "));
 }
 
-/* A line of the conversation. */
+/* A line was typed, or (ended) there will be none. */
 static void
-talk_typed(struct ask *a, struct slice line, bool ended)
+got_line(struct ask *a, struct slice line, bool ended)
 {
 	struct person *t = &a->person;
 	bool more = line.n > 0 && line.p[line.n - 1] == '\\';
 
+	a->show.prompts = ended;
+	person_leave(a);
+	if (a->asked) {
+		answer_typed(a, line, ended);
+		return;
+	}
 	put_slice(&t->text, slice(line.p, line.n - more));
 	put_slice(&t->text, slice("\n", more));
 	t->ended = ended;
@@ -38,15 +44,6 @@ talk_typed(struct ask *a, struct slice line, bool ended)
 	if (t->done)
 		loop_stop(a->loop);
 	talk_go_on(a);
-}
-
-/* A line was typed, or (ended) there will be none. */
-static void
-got_line(struct ask *a, struct slice line, bool ended)
-{
-	a->show.prompts = ended;
-	person_leave(a);
-	(a->asked ? answer_typed : talk_typed)(a, line, ended);
 }
 
 #ifdef HAVE_READLINE

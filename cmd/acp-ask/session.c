@@ -89,11 +89,7 @@ session_connect(struct ask *a)
 			return false;
 		/* An agent that begins now finds that somebody has logged in. */
 		agent_end(a);
-		if (a->signals || a->status)
-			return false;
-		a->over = false;
-		ask_fail(a, agent_start(a));
-		if (a->status)
+		if (a->signals || a->status || !agent_start(a))
 			return false;
 	}
 }

@@ -273,6 +273,8 @@ note_usage(struct ask *a, const struct session_message *seen)
 void
 show_update(struct ask *a, const struct session_message *seen)
 {
+	static const char *const texts[] = {"agent_message_chunk", "agent_message", NULL};
+	static const char *const plans[] = {"plan", "plan_update", NULL};
 	struct slice update = json_get(seen->message.msg.params, acp_update), kind = seen->kind;
 	struct slice commands = json_get(update, acp_commands);
 	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON;
@@ -285,15 +287,13 @@ show_update(struct ask *a, const struct session_message *seen)
 	}
 	if (!kind.p || !seen->session || seen->session != a->session || session_is_replayed(seen->session))
 		return;
-	if (json_string_is(kind, "agent_message_chunk") || json_string_is(kind, "agent_message")) {
+	if (json_string_in(kind, texts))
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
-	} else if (!quiet && (json_string_is(kind, "plan") || json_string_is(kind, "plan_update"))) {
-		if (ask_jq(a, "plan", update, &room))
-			show_notes(a, buf_slice(&room));
-	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk")) {
-		if (*plain_of(json_path(update, "content.text"), &room))
-			show_note(a, "thought: %s", room.p);
-	}
+	else if (!quiet && json_string_in(kind, plans) && ask_jq(a, "plan", update, &room))
+		show_notes(a, buf_slice(&room));
+	else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk") &&
+		*plain_of(json_path(update, "content.text"), &room))
+		show_note(a, "thought: %s", room.p);
 }
 
 /* --- tool calls --- */
