@@ -348,6 +348,20 @@ ended() {
 	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities.auth' | sort -u)" '{"terminal":true}'
 }
 
+@test "an agent that cannot be started again after a terminal method is not waited for" {
+	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"]}]}}'
+	cat >agent <<-END
+		#!/bin/sh
+		[ "\$1" = --login ] || exec ${AGENT[*]}
+		rm me
+	END
+	chmod +x agent
+	ln -s agent me
+	run -127 timeout 60 script -qec "acp-ask --auth t hi -- ./me" out
+	assert_output --partial 'acp-ask: ./me: command not found'
+	refute_output --partial 'within the grace period'
+}
+
 @test "acp-check finds nothing in what acp-ask sends" {
 	for version in 1 2; do
 		agent '{"version":'$version',"turns":[['"$(call c1)"',{"text":"x"},{"stop":"end_turn"}]]}'

@@ -362,10 +362,11 @@ agent_start(struct ask *a)
 		show_open(a);
 		person_open(a);
 	}
-	*agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
+	*agent = (struct agent){.grace = {.expired = on_grace, .arg = a}, .ended = true};
 	agent->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_agent, .arg = a};
 	if (agent->child.pid < 0)
 		return ask_fail(a, cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, errno));
+	agent->ended = false;
 	loop_add_child(a->loop, &agent->child);
 	agent->live = (struct endpoint){.line = on_line, .event = on_live_event, .arg = a};
 	agent->errors = (struct endpoint){.line = on_error_line, .arg = a};
@@ -390,8 +391,10 @@ agent_end(struct ask *a)
 		;
 	endpoint_close(&a->agent.live);
 	endpoint_close(&a->agent.errors);
-	proc_signal(a->agent.child.pid, SIGKILL);
-	loop_reap(a->loop, &a->agent.child);
+	if (a->agent.child.added) {
+		proc_signal(a->agent.child.pid, SIGKILL);
+		loop_reap(a->loop, &a->agent.child);
+	}
 	if (!a->status && !a->agent.stopped)
 		a->status = proc_status(a->agent.status);
 }

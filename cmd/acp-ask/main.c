@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -270,5 +271,6 @@ main(int argc, char **argv)
 	answer_close(&a);
 	person_close(&a);
 	sessions_free(a.sessions);
+	jqprog_free(a.jq);
 	return a.status;
 }
