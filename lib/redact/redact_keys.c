@@ -20,10 +20,10 @@ struct shape {
 static const struct shape shapes[] = {
 	/* Clouds */
 	{"AKIA ASIA ABIA ACCA", CAPITALS, 16, 16, "", false},                                /* AWS */
-	{"ABSK", ALNUM, 100, 0, "+/=", false},                                               /* AWS Bedrock */
+	{"ABSK eyJrIjoi", ALNUM, 70, 0, "+/=", false},                                       /* AWS Bedrock; Grafana */
 	{"AIza GOCSPX- 1//0 ya29.", WORD, 20, 0, ".", false},                                /* Google */
 	{"LTAI", ALNUM, 16, 24, "", true},                                                   /* Alibaba */
-	{"dop_v1_ doo_v1_ dor_v1_", SMALL, 32, 0, "", false},                                /* DigitalOcean */
+	{"dop_v1_ doo_v1_ dor_v1_ s-s4t2ud- s-s4t2af-", SMALL, 32, 0, "", false},            /* DigitalOcean; 42 */
 	{"v1.0-", SMALL | DASH, 100, 0, "", false},                                          /* Cloudflare */
 	{"fo1_ fm1r_ fm1a_ fm2_", WORD, 40, 0, "+/=,", false},                               /* Fly.io */
 	{"nfp_ nfc_ nfo_ nfb_ nfu_", ALNUM, 30, 0, "", true},                                /* Netlify */
@@ -44,13 +44,14 @@ static const struct shape shapes[] = {
 	/* Code and packages */
 	{"ghp_ gho_ ghu_ ghr_ github_pat_", WORD, 12, 0, "", true},
 	{"ghs_", WORD, 12, 0, ".", true},
-	{"glpat- gldt- glptt- glrt- glcbt- glagent- gloas- glft- glsoat- glimt- glffct-", WORD, 12, 0, ".", true}, /* GitLab */
+	{"glpat- gldt- glptt- glrt- glcbt- glagent- gloas- glft- glsoat- glimt- glffct- GR1348941", WORD, 12, 0, ".", true}, /* GitLab */
 	{"ATATT3 ATCTT3 ATBB BBDC-", WORD, 20, 0, "=+/", true},                              /* Atlassian */
 	{"pypi-", WORD, 50, 0, "", true},
 	{"rubygems_ oy2", SMALL, 40, 48, "", true},
 	{"dckr_pat_ dckr_oat_ CLOJARS_ figd_ sgp_", WORD, 20, 0, "", true},
 	{"AKCp cmVmd", ALNUM, 59, 73, "", true},                                             /* Artifactory */
-	{"lin_api_ lin_oauth_ pnu_ rdme_", ALNUM, 30, 0, "", false},                         /* Linear, Prefect, ReadMe */
+	{"lin_api_ lin_oauth_ pnu_ rdme_ ico-", ALNUM, 30, 0, "", false},                    /* Linear, Prefect, ReadMe, Infracost */
+	{"pat. sat.", WORD, 50, 0, ".", true},                                               /* Harness */
 	{"ntn_ secret_", ALNUM, 40, 0, "", true},                                            /* Notion */
 	{"PMAK- NRAK- NRII- NRJS- NRIQ-", WORD, 19, 0, "", true},                            /* Postman, New Relic */
 	{"glc_ sntrys_ sntryu_", WORD, 30, 0, "=+/", false},                                 /* Grafana, Sentry */

@@ -68,6 +68,8 @@ static const struct {
 	{"EAACEdEose0cBA", ANY, 120, "", "", 0}, {"FLWSECK_TEST-", HEX, 32, "", "", 0}, {"AQVN", ANY, 37, "", "", 0}, {"tk-us-", ANY, 48, "", "", 0},
 	{"eyJ", ANY, 30, ".eyJ", ANY, 60}, {"", DIGITS, 10, ":AA", ANY, 33}, {"M", ANY, 25, ".Gabcde.", ANY, 38},
 	{"pat", ANY, 14, ".", HEX, 64}, {"aB38Q~", ANY, 34, "", "", 0}, {"", HEX, 32, "-us", DIGITS, 2}, {"ATCTT3", ANY, 180, "", "", 0},
+	{"GR1348941", ANY, 20, "", "", 0}, {"ico-", ANY, 32, "", "", 0}, {"s-s4t2ud-", HEX, 64, "", "", 0}, {"eyJrIjoi", ANY, 80, "", "", 0},
+	{"pat.", ANY, 22, ".", ANY, 45},
 	{"https://discord.com/api/webhooks/", DIGITS, 18, "/", ANY, 68}, {"https://hooks.slack.com/services/T", CAPS, 8, "/B0/", ANY, 24},
 };
 
