@@ -239,7 +239,7 @@ teardown() {
 
 @test "where nothing runs the list is empty, with status 1; what is left of a stream that was killed is cleared away" {
 	run -1 acp-share --list
-	assert_output 'acp-share: nothing is shared'
+	assert_output 'acp-share: nothing is shared (start an agent with acp-share -- AGENT)'
 	start
 	kill -KILL "$stream"
 	wait "$stream" || true
@@ -247,7 +247,7 @@ teardown() {
 	# The agent's process may hold the socket for a moment, until it is an agent.
 	empty() { run acp-share --list; ((status == 1)); }
 	wait_for empty
-	assert_output 'acp-share: nothing is shared'
+	assert_output 'acp-share: nothing is shared (start an agent with acp-share -- AGENT)'
 	[[ ! -e $socket ]]
 	exec 9>&-
 }

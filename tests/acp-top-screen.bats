@@ -54,6 +54,13 @@ three() {
 	ends
 }
 
+@test "without anything that is shared it says what to do" {
+	screen 60 10
+	shows '0 sessions, 0 running, 0 waiting for you'
+	shows 'nothing is shared (start an agent with acp-share -- AGENT)'
+	quits
+}
+
 # bats test_tags=slow
 @test "it draws what changes, follows the terminal's size, and a new share is a new row" {
 	start

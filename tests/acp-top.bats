@@ -16,9 +16,9 @@ teardown() {
 	end_left_over
 }
 
-@test "nothing is shared: status 1, and a line" {
+@test "nothing is shared: status 1, and a line that says what to do" {
 	run -1 acp-top -b
-	assert_line 'acp-top: nothing is shared'
+	assert_line 'acp-top: nothing is shared (start an agent with acp-share -- AGENT)'
 	run -2 acp-top -b nowhere
 	assert_line 'acp-top: nowhere: No such file or directory'
 }
@@ -94,6 +94,28 @@ teardown() {
 		((${#lines[1]} <= columns && ${#lines[2]} <= columns)) || fail "too wide: ${lines[2]}"
 	done
 	ends
+}
+
+@test "the totals of 200 sessions are in fewer words where 60 columns or less are too narrow for more" {
+	{
+		recording
+		for ((i = 0; i < 200; i++)); do
+			message 0 client '{"jsonrpc":"2.0","id":'$i',"method":"session/new","params":{"cwd":"/p","mcpServers":[]}}'
+			message 0 agent '{"jsonrpc":"2.0","id":'$i',"result":{"sessionId":"s'$i'"}}'
+			((i >= 150)) || message 1 client '{"jsonrpc":"2.0","id":"p'$i'","method":"session/prompt","params":{"sessionId":"s'$i'","prompt":[]}}'
+			((i >= 40)) || message 2 agent '{"jsonrpc":"2.0","id":"q'$i'","method":"elicitation/create","params":{"sessionId":"s'$i'","message":"which?"}}'
+		done
+		message 3 agent '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s0","update":{"sessionUpdate":"usage_update","used":50,"size":200,"cost":{"amount":1234.5,"currency":"USD"}}}}'
+	} >many
+	poses many many
+	# All come when the share has sent all; just after midnight the sum is a bound.
+	totals() { [[ $(COLUMNS=$1 acp-top -b 2>&1 | head -n 1 | sed 's/<=//') == "$2" ]]; }
+	wait_for totals 120 '200 sessions, 110 running, 40 waiting for you, today 1234.50 USD'
+	wait_for totals 60 '200 sessions, 110 running, 40 waiting, today 1234.50 USD'
+	wait_for totals 52 '200 sessions, 110 running, 40 waiting, 1234.50 USD'
+	wait_for totals 40 '110 running, 40 waiting, 1234.50 USD'
+	# What no form is short enough for is whole all the same.
+	wait_for totals 20 '110 running, 40 waiting, 1234.50 USD'
 }
 
 # bats test_tags=slow

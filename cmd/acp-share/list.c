@@ -164,7 +164,7 @@ list_print(bool json)
 	if (n < 0 || (n && !buf_string(&text)))
 		cli_die(EXIT_FAILED, share_name, "%s: %s", directory, strerror(errno));
 	if (n == 0)
-		cli_die(EXIT_NEGATIVE, share_name, "nothing is shared");
+		cli_die(EXIT_NEGATIVE, share_name, "%s", attach_nothing);
 	free(directory);
 	cli_print(share_name, text.p);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-top/top.h"
+#include "lib/attach/attach.h"
 #include "lib/base/cells.h"
 #include "lib/base/text.h"
 
@@ -125,12 +126,12 @@ scroll_to_chosen(struct display *d, size_t height)
 		d->first = t->nrows > height ? t->nrows - height : 0;
 }
 
-/* What the columns have no room for. */
+/* What the columns have no room for; without a row, what to do. */
 static int
 put_detail(const struct display *d, struct buf *to)
 {
 	const struct row *r = chosen(d);
-	struct slice parts[] = {r ? row_directory(r) : slice(NULL, 0), r ? row_title(r) : slice(NULL, 0), r ? row_detail(r) : slice(NULL, 0),
+	struct slice parts[] = {r ? row_directory(r) : slice_of(attach_nothing), r ? row_title(r) : slice(NULL, 0), r ? row_detail(r) : slice(NULL, 0),
 		r && r->seen ? buf_slice(&r->seen->text) : slice(NULL, 0)};
 	SCOPED struct buf line = {0};
 	int e = 0;
@@ -169,7 +170,7 @@ display_draw(struct display *d, const struct totals *sums)
 	t->width = COLS > WIDTH_MOST ? WIDTH_MOST : (unsigned)COLS;
 	find_chosen(d);
 	scroll_to_chosen(d, height ? height : 1);
-	e = put_totals(sums, d->color, &line);
+	e = put_totals(t, sums, d->color, &line);
 	draw_line(0, buf_slice(&line), A_NORMAL);
 	line.n = 0;
 	e |= put_names(t, d->color, &line);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-top/top.h"
+#include "lib/attach/attach.h"
 #include "lib/run/proc.h"
 
 enum {
@@ -63,7 +64,7 @@ print(struct top *t, const struct totals *sums)
 	out_commit(&t->out, before, put_table(t, sums, to));
 	out_print(&t->out);
 	if (o->delay == 0 && t->nrows == 0 && t->status == 0) {
-		cli_warn(top_name, "nothing is shared");
+		cli_warn(top_name, "%s", attach_nothing);
 		t->status = EXIT_NEGATIVE;
 	}
 	if (o->delay == 0 || sums->over || out_failed(&t->out))

@@ -1,4 +1,5 @@
 /* The table as text: for people, in columns that fit the width, and for programs. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -205,17 +206,24 @@ put_row(const struct top *t, const struct row *r, unsigned width, bool color, st
 	return cells_end(&c);
 }
 
+/* In fewer words, as long as it is wider than the table: first without "for you", then "today", then the number of sessions. */
 int
-put_totals(const struct totals *s, bool color, struct buf *to)
+put_totals(const struct top *t, const struct totals *s, bool color, struct buf *to)
 {
-	struct cells c;
+	size_t before = to->n;
+	struct cells c = {.used = UINT_MAX};
 
-	cells_begin(&c, to, true, color);
-	cells_style(&c, STYLE_BOLD);
-	cells_printf(&c, "%zu session%s, %zu running, %zu waiting for you", s->sessions, s->sessions == 1 ? "" : "s", s->running, s->waiting);
-	if (s->cost.n) {
-		cells_ascii(&c, ", today ");
-		cells_text(&c, buf_slice(&s->cost));
+	for (int without = 0; without <= 3 && c.used > t->width; without++) {
+		to->n = before;
+		cells_begin(&c, to, t->utf8, color);
+		cells_style(&c, STYLE_BOLD);
+		if (without < 3)
+			cells_printf(&c, "%zu session%s, ", s->sessions, s->sessions == 1 ? "" : "s");
+		cells_printf(&c, "%zu running, %zu waiting%s", s->running, s->waiting, without < 1 ? " for you" : "");
+		if (s->cost.n) {
+			cells_ascii(&c, without < 2 ? ", today " : ", ");
+			cells_text(&c, buf_slice(&s->cost));
+		}
 	}
 	return cells_end(&c);
 }
@@ -300,7 +308,7 @@ put_table(const struct top *t, const struct totals *sums, struct buf *to)
 	int e = 0;
 
 	if (format == FORMAT_TEXT)
-		e = put_totals(sums, color, to) | put_names(t, color, to);
+		e = put_totals(t, sums, color, to) | put_names(t, color, to);
 	else if (format == FORMAT_TSV)
 		e = put_fields(NULL, format, to);
 	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++)

@@ -152,7 +152,7 @@ const char *state_name(enum state);
 uint64_t row_turn_time(const struct row *);
 
 /* put.c: each appends lines, and returns 0, or -1 out of memory. */
-int put_totals(const struct totals *, bool color, struct buf *);
+int put_totals(const struct top *, const struct totals *, bool color, struct buf *);
 /* For people: the names of the columns, and a row in them. */
 int put_names(const struct top *, bool color, struct buf *);
 int put_row(const struct top *, const struct row *, unsigned width, bool color, struct buf *);

@@ -20,6 +20,7 @@ enum {
 
 const char *const attach_words[] = {"watch", "join", "answer"};
 
+const char attach_nothing[] = "nothing is shared (start an agent with acp-share -- AGENT)";
 static const char silent[] = "acp-share does not respond";
 static const char nothing[] = "no stream is shared: put \"acp-share --\" before the agent's command";
 

@@ -46,6 +46,8 @@ int attach_go_on(struct attaching *, struct attached *to, char **why);
 /* Closes the connection: also after 0. */
 void attach_give_up(struct attaching *);
 
+/* What is said where a list of what is shared is empty. */
+extern const char attach_nothing[];
 /* Asks the acp-share at a connected non-blocking socket what it shares. timeout: us. Returns NULL, or what is wrong. */
 const char *attach_list(int fd, uint64_t timeout, struct buf *response);
 
