@@ -1,24 +1,11 @@
-/* What the other files call: the time of a stream, lines for the user, and when to draw. */
+/* What the other files call: lines for the user, and when to draw. */
 #include <string.h>
-#include <time.h>
 #include <utlist.h>
 
 #include "cmd/acp-top/top.h"
 #include "lib/base/text.h"
 
 enum { FRAME = 100 * 1000 /* us between two pictures, at least */ };
-
-uint64_t
-stream_now(const struct stream *st)
-{
-	struct timespec ts;
-	double now;
-
-	if (st->over || !(st->started > 0) || clock_gettime(CLOCK_REALTIME, &ts) < 0)
-		return st->t;
-	now = ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 - st->started) * 1e6;
-	return now > (double)st->t ? (uint64_t)now : st->t;
-}
 
 struct stream *
 stream_at(const struct top *t, const char *path, bool over)
@@ -32,21 +19,12 @@ stream_at(const struct top *t, const char *path, bool over)
 }
 
 void
-top_draw_after(struct top *t, uint64_t us)
-{
-	uint64_t now = loop_now(t->loop), due = t->drawn + us > now ? t->drawn + us : now;
-
-	if (t->draw_timer.added && t->draw_timer.due <= due)
-		return;
-	if (t->draw_timer.added)
-		loop_remove_timer(t->loop, &t->draw_timer);
-	loop_add_timer(t->loop, &t->draw_timer, due - now);
-}
-
-void
 top_changed(struct top *t)
 {
-	top_draw_after(t, FRAME);
+	uint64_t now = loop_now(t->loop), due = t->drawn + FRAME > now ? t->drawn + FRAME : now;
+
+	if (!t->draw_timer.added || t->draw_timer.due > due)
+		loop_add_timer(t->loop, &t->draw_timer, due - now);
 }
 
 void

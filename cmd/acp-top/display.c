@@ -1,25 +1,30 @@
 /* The terminal: the table, a menu above the last lines, and keys. */
 #include <curses.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <term.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "cmd/acp-top/top.h"
-#include "lib/attach/attach.h"
 #include "lib/base/cells.h"
-#include "lib/base/text.h"
+#include "lib/recording/recording.h"
+#include "lib/run/proc.h"
 
-enum { HEAD = 2, FOOT = 2, ESCAPE = 27, ESCAPE_MS = 25, WIDTH_MOST = 4096 };
+enum {
+	HEAD = 2, FOOT = 2,   /* lines above and below the rows */
+	ESCAPE = 27,
+	ESCAPE_MS = 25,
+	WIDTH_MOST = 4096,
+	QUEUED = 1024 * 1024, /* bytes for acp-tap: what comes while a terminal is stopped is left out */
+};
 
 enum mode { MODE_TABLE, MODE_SEARCH, MODE_ORDER, MODE_RESPOND, MODE_FOLLOW };
 
 struct display {
 	struct top *top;
 	SCREEN *terminal;
-	bool color;
 	struct loop_fd keys;
 	enum mode mode;
 	const struct stream *stream;   /* of the row that is chosen; NULL: none */
@@ -27,37 +32,31 @@ struct display {
 	size_t chosen, first;          /* rows: the chosen one, the first that is drawn */
 	size_t item;                   /* of the menu */
 	struct buf search;
-	struct respond *respond;
-	const struct session_question *question; /* to which it is */
-	struct follow *follow;
-	const struct session *followed;
+	struct respond respond;
+	const struct session *followed; /* MODE_FOLLOW: its messages are read ... */
+	struct endpoint tap;           /* ... by acp-tap */
+	struct loop_child tap_child;
 };
 
 /* --- drawing --- */
 
-/* What the codes of lib/base/cells are here. */
+/* The attribute of a style: \033[m or \033[0;Nm, as lib/base/cells writes it. */
 static attr_t
-attribute(const char **p, const char *end)
+attribute(const char **p)
 {
-	attr_t a = A_NORMAL;
-	unsigned long n;
-	char *next;
+	int n = 0;
 
-	do {
-		n = strtoul(*p, &next, 10);
-		a |= n == 1 ? A_BOLD : n == 2 ? A_DIM : n == 38 ? (attr_t)COLOR_PAIR(3) : n > 30 && n < 37 ? (attr_t)COLOR_PAIR((int)n - 30) : 0;
-		*p = next;
-	} while (*p < end && n != 38 && *(*p)++ == ';');
-	while (*p < end && (*p)[-1] != 'm')
-		(*p)++;
-	return a;
+	for (; **p != 'm'; ++*p)
+		n = byte_is_digit(**p) ? 10 * n + **p - '0' : 0;
+	++*p;
+	return n == 1 ? A_BOLD : n == 2 ? A_DIM : n > 30 ? (attr_t)COLOR_PAIR(n - 30) : A_NORMAL;
 }
 
-/* A line that cells has written, which ends in a newline. */
+/* A line that cells has written, which ends in a newline; the buffer is empty afterwards. */
 static void
-draw_line(int y, struct slice line, attr_t with)
+draw_line(int y, struct buf *line, attr_t with)
 {
-	const char *p = line.p, *end = line.p + line.n - (line.n > 0), *escape;
+	const char *p = line->p, *end = line->p + line->n - (line->n > 0), *escape;
 
 	move(y, 0);
 	clrtoeol();
@@ -67,19 +66,22 @@ draw_line(int y, struct slice line, attr_t with)
 		addnstr(p, (int)((escape ? escape : end) - p));
 		p = escape ? escape + 2 : end;
 		if (escape)
-			attrset((int)(attribute(&p, end) | with));
+			attrset((int)(attribute(&p) | with));
 	}
 	if (with & A_REVERSE)
 		chgat(-1, with, 0, NULL);
+	line->n = 0;
 }
 
 /* Of the menu, as respond_put_option has it. */
 static int
 put_item(const struct display *d, size_t i, struct buf *to)
 {
+	static const char *const orders[ORDERS] = {"state", "agent", "title", "turn", "context", "tokens", "cost"};
+
 	if (d->mode == MODE_RESPOND)
-		return respond_put_option(d->respond, i, to);
-	return d->mode == MODE_ORDER && i < ORDERS ? buf_add_string(to, order_names[i]) : 1;
+		return respond_put_option(&d->respond, i, to);
+	return d->mode == MODE_ORDER && i < ORDERS ? buf_add_string(to, orders[i]) : 1;
 }
 
 static size_t
@@ -91,6 +93,13 @@ items(const struct display *d)
 	while (put_item(d, n, &any) == 0)
 		n++;
 	return n;
+}
+
+/* How many rows fit, without a menu. */
+static size_t
+page(void)
+{
+	return LINES > HEAD + FOOT ? (size_t)LINES - HEAD - FOOT : 0;
 }
 
 static const struct row *
@@ -130,9 +139,10 @@ scroll_to_chosen(struct display *d, size_t height)
 static int
 put_detail(const struct display *d, struct buf *to)
 {
-	const struct row *r = chosen(d);
-	struct slice parts[] = {r ? row_directory(r) : slice_of(attach_nothing), r ? row_title(r) : slice(NULL, 0), r ? row_detail(r) : slice(NULL, 0),
-		r && r->seen ? buf_slice(&r->seen->text) : slice(NULL, 0)};
+	static const struct row none;
+	const struct row *r = chosen(d) ? chosen(d) : &none;
+	struct slice parts[] = {r->stream ? r->directory : slice_of(attach_nothing), r->title, r->detail,
+		r->seen ? buf_slice(&r->seen->text) : slice(NULL, 0)};
 	SCOPED struct buf line = {0};
 	int e = 0;
 
@@ -158,11 +168,11 @@ draw_last(const struct display *d)
 }
 
 int
-display_draw(struct display *d, const struct totals *sums)
+display_draw(struct display *d)
 {
 	struct top *t = d->top;
 	SCOPED struct buf line = {0}, option = {0};
-	size_t menu = items(d), room = LINES > HEAD + FOOT ? (size_t)LINES - HEAD - FOOT : 0, height = room > menu ? room - menu : 0, i;
+	size_t menu = items(d), room = page(), height = room > menu ? room - menu : 0, i;
 	int e, y = HEAD;
 
 	if (d->mode == MODE_FOLLOW)
@@ -170,32 +180,41 @@ display_draw(struct display *d, const struct totals *sums)
 	t->width = COLS > WIDTH_MOST ? WIDTH_MOST : (unsigned)COLS;
 	find_chosen(d);
 	scroll_to_chosen(d, height ? height : 1);
-	e = put_totals(t, sums, d->color, &line);
-	draw_line(0, buf_slice(&line), A_NORMAL);
-	line.n = 0;
-	e |= put_names(t, d->color, &line);
-	draw_line(1, buf_slice(&line), A_NORMAL);
+	e = put_totals(t, &line);
+	draw_line(0, &line, A_NORMAL);
+	e |= put_names(t, &line);
+	draw_line(1, &line, A_NORMAL);
 	for (i = d->first; i < d->first + height; i++, y++) {
-		line.n = 0;
 		if (i < t->nrows)
-			e |= put_row(t, &t->rows[i], t->width, d->color && i != d->chosen, &line);
-		draw_line(y, buf_slice(&line), i == d->chosen && t->nrows ? A_REVERSE : A_NORMAL);
+			e |= put_row(t, &t->rows[i], t->width, t->color && i != d->chosen, &line);
+		draw_line(y, &line, i == d->chosen && t->nrows ? A_REVERSE : A_NORMAL);
 	}
 	for (i = d->item < room ? 0 : d->item - room + 1; i < menu && y < LINES - FOOT; i++, y++) {
-		line.n = option.n = 0;
+		option.n = 0;
 		e |= put_item(d, i, &option) | buf_printf(&line, " %zu  ", i + 1)
 			| cells_put(&line, buf_slice(&option), t->width > 8 ? t->width - 8 : 0) | buf_add_string(&line, "\n");
-		draw_line(y, buf_slice(&line), i == d->item ? A_REVERSE : A_NORMAL);
+		draw_line(y, &line, i == d->item ? A_REVERSE : A_NORMAL);
 	}
-	line.n = 0;
 	e |= put_detail(d, &line);
-	draw_line(LINES - 2, buf_slice(&line), A_BOLD);
+	draw_line(LINES - 2, &line, A_BOLD);
 	draw_last(d);
 	refresh();
 	return e;
 }
 
-/* --- what a session says --- */
+/* --- the messages of a session, as acp-tap prints them: it runs on the terminal, and reads a recording that goes on --- */
+
+static void
+stop_tap(struct display *d)
+{
+	endpoint_close(&d->tap);
+	d->followed = NULL;
+	if (d->tap_child.pid <= 0)
+		return;
+	proc_signal(d->tap_child.pid, SIGTERM);
+	loop_reap(d->top->loop, &d->tap_child);
+	d->tap_child.pid = 0;
+}
 
 static void
 leave_follow(void *arg, int status)
@@ -203,19 +222,41 @@ leave_follow(void *arg, int status)
 	struct display *d = arg;
 
 	(void)status;
-	follow_close(d->follow);
-	d->follow = NULL;
+	stop_tap(d);
 	d->mode = MODE_TABLE;
 	clearok(curscr, TRUE);
 	refresh();
 	top_changed(d->top);
 }
 
+static int
+start_tap(struct display *d, const struct row *r)
+{
+	char *const color = d->top->options->color == COLOR_NEVER ? "--color=never" : "--color=auto";
+	char *const argv[] = {"acp-tap", "--fold", color, "-", NULL};
+	struct proc_fd input;
+	const struct proc_spec spec = {.argv = argv, .fds = &input, .nfds = 1};
+	SCOPED struct buf records = {0};
+	int ends[2], e;
+
+	if (recording_put_header(&records, r->stream->started, top_name, NULL, NULL) < 0
+		|| buf_add_slice(&records, buf_slice(&r->seen->recent)) < 0 || proc_pipe(ends) < 0)
+		return -1;
+	e = endpoint_open(&d->tap, d->top->loop, -1, ends[1], 0) | endpoint_put(&d->tap, NULL, buf_slice(&records));
+	input = (struct proc_fd){ends[0], 0};
+	d->tap_child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = leave_follow, .arg = d};
+	proc_close(ends[0]);
+	if (d->tap_child.pid > 0)
+		loop_add_child(d->top->loop, &d->tap_child);
+	d->followed = r->session;
+	return d->tap_child.pid > 0 ? e : -1;
+}
+
 static void
 enter_follow(struct display *d, const struct row *r)
 {
-	SCOPED struct buf title = {0};
 	struct termios terminal;
+	SCOPED struct buf title = {0};
 
 	endwin();
 	/* Keys still come one by one. */
@@ -223,33 +264,44 @@ enter_follow(struct display *d, const struct row *r)
 		terminal.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 		tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
 	}
-	if (text_plain(&title, row_title(r)) == 0)
+	if (text_plain(&title, r->title) == 0)
 		printf("--- %.*s (a key returns)\n", (int)title.n, title.n ? title.p : "");
 	fflush(stdout);
 	d->mode = MODE_FOLLOW;
-	d->followed = r->session;
-	d->follow = follow_open(d->top, r, leave_follow, d);
-	if (d->follow)
+	if (start_tap(d, r) == 0)
 		return;
-	leave_follow(d, 0);
 	top_say(d->top, "acp-tap: %s", strerror(errno));
+	leave_follow(d, 0);
 }
 
 void
 display_message(struct display *d, const struct session *s, struct slice record)
 {
-	if (d->follow && s == d->followed)
-		follow_message(d->follow, record);
+	if (s == d->followed && d->tap.out.queued <= QUEUED)
+		(void)endpoint_put(&d->tap, NULL, record);
 }
 
 /* --- keys --- */
+
+/* Where an arrow leads from one of n. */
+static size_t
+moved(int key, size_t at, size_t n)
+{
+	size_t by = key == KEY_PPAGE || key == KEY_NPAGE ? page() : 1;
+
+	if (key == KEY_HOME)
+		return 0;
+	if (key == KEY_UP || key == KEY_PPAGE)
+		return at - (by < at ? by : at);
+	return n == 0 ? 0 : key == KEY_END || at + by >= n ? n - 1 : at + by;
+}
 
 static void
 choose(struct display *d, size_t i)
 {
 	const struct row *r;
 
-	d->chosen = i < d->top->nrows ? i : d->top->nrows ? d->top->nrows - 1 : 0;
+	d->chosen = i;
 	r = chosen(d);
 	d->stream = r ? r->stream : NULL;
 	d->session = r ? r->session : NULL;
@@ -278,10 +330,9 @@ search(struct display *d, size_t from)
 void
 display_answered(struct display *d, const struct session_question *question)
 {
-	if (!d->respond || d->question != question)
+	if (d->respond.question != question)
 		return;
-	respond_close(d->respond);
-	d->respond = NULL;
+	respond_close(&d->respond);
 	if (d->mode == MODE_RESPOND) {
 		d->mode = MODE_TABLE;
 		top_say(d->top, "it has a response already");
@@ -289,33 +340,12 @@ display_answered(struct display *d, const struct session_question *question)
 }
 
 static void
-enter_menu(struct display *d, enum mode mode)
-{
-	const struct row *r = chosen(d);
-
-	if (mode == MODE_RESPOND && (!r || !r->question)) {
-		top_say(d->top, "it does not wait for you");
-		return;
-	}
-	if (mode == MODE_RESPOND) {
-		respond_close(d->respond);
-		d->respond = respond_open(d->top, r);
-		d->question = r->question->question;
-		d->top->failed |= !d->respond;
-	}
-	d->mode = d->respond || mode == MODE_ORDER ? mode : MODE_TABLE;
-	d->item = mode == MODE_ORDER ? (size_t)d->top->order : 0;
-}
-
-static void
 menu_key(struct display *d, int key)
 {
 	size_t n = items(d);
 
-	if (key == KEY_UP)
-		d->item -= d->item > 0;
-	else if (key == KEY_DOWN)
-		d->item += d->item + 1 < n;
+	if (key == KEY_UP || key == KEY_DOWN)
+		d->item = moved(key, d->item, n);
 	else if (key >= '1' && key <= '9' && (size_t)(key - '1') < n)
 		d->item = (size_t)(key - '1');
 	else if (key == '\r' || key == '\n' || key == KEY_ENTER) {
@@ -323,7 +353,7 @@ menu_key(struct display *d, int key)
 		if (d->mode == MODE_ORDER)
 			d->top->order = (enum order)d->item;
 		else
-			respond_send(d->respond, d->item);
+			respond_send(&d->respond, d->item);
 		d->mode = MODE_TABLE;
 	} else if (key == ESCAPE || key == 'q')
 		d->mode = MODE_TABLE;
@@ -352,41 +382,38 @@ search_key(struct display *d, int key)
 static void
 table_key(struct display *d, int key)
 {
-	size_t page = LINES > HEAD + FOOT ? (size_t)LINES - HEAD - FOOT : 1, at = d->chosen;
+	struct top *t = d->top;
 	const struct row *r = chosen(d);
 
 	switch (key) {
 	case KEY_UP:
-		choose(d, at - (at > 0));
-		return;
 	case KEY_DOWN:
-		choose(d, at + 1);
-		return;
 	case KEY_PPAGE:
-		choose(d, at > page ? at - page : 0);
-		return;
 	case KEY_NPAGE:
-		choose(d, at + page);
-		return;
 	case KEY_HOME:
-		choose(d, 0);
-		return;
 	case KEY_END:
-		choose(d, SIZE_MAX);
+		choose(d, moved(key, d->chosen, t->nrows));
 		return;
 	case '/':
 		d->search.n = 0;
 		d->mode = MODE_SEARCH;
 		return;
 	case 'n':
-		search(d, at + 1);
+		search(d, d->chosen + 1);
 		return;
 	case 'o':
 	case KEY_F(6):
-		enter_menu(d, MODE_ORDER);
+		d->mode = MODE_ORDER;
+		d->item = (size_t)t->order;
 		return;
 	case 'a':
-		enter_menu(d, MODE_RESPOND);
+		if (!r || !r->question || !r->question->question->data) {
+			top_say(t, "it does not wait for you");
+			return;
+		}
+		respond_open(&d->respond, t, r);
+		d->mode = MODE_RESPOND;
+		d->item = 0;
 		return;
 	case '\r':
 	case '\n':
@@ -395,7 +422,7 @@ table_key(struct display *d, int key)
 			enter_follow(d, r);
 		return;
 	case 'q':
-		loop_stop(d->top->loop);
+		loop_stop(t->loop);
 	}
 }
 
@@ -405,7 +432,6 @@ on_keys(void *arg, short revents)
 	static void (*const handle[])(struct display *, int) = {[MODE_TABLE] = table_key, [MODE_SEARCH] = search_key,
 		[MODE_ORDER] = menu_key, [MODE_RESPOND] = menu_key};
 	struct display *d = arg;
-	struct totals sums;
 	char any[64];
 	int key = ERR;
 
@@ -414,8 +440,7 @@ on_keys(void *arg, short revents)
 		return;
 	}
 	/* What has come since the last picture may have freed what the rows were of. */
-	d->top->failed |= rows_make(d->top, false, &sums) < 0;
-	buf_free(&sums.cost);
+	rows_make(d->top);
 	find_chosen(d);
 	while (d->mode != MODE_FOLLOW && (key = getch()) != ERR) {
 		d->top->said.n = 0;
@@ -444,19 +469,19 @@ display_open(struct top *t)
 {
 	struct display *d = calloc(1, sizeof(*d));
 
-	if (d && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (!d)
+		cli_die(EXIT_FAILED, top_name, "out of memory");
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		d->terminal = newterm(NULL, stdout, stdin);
-	/* A dumb one. */
-	if (d && d->terminal && !tigetstr("cup")) {
-		endwin();
-		delscreen(d->terminal);
-		d->terminal = NULL;
-	}
-	if (!d || !d->terminal) {
-		cli_warn(top_name, "%s", !d ? "out of memory"
-			: "standard input and output have to be a terminal that the screen can be drawn on; else use --batch");
+	/* Not a dumb one. */
+	if (!d->terminal || !tigetstr("cup")) {
+		if (d->terminal) {
+			endwin();
+			delscreen(d->terminal);
+		}
 		free(d);
-		return d ? EXIT_USAGE : EXIT_FAILED;
+		cli_warn(top_name, "standard input and output have to be a terminal that the screen can be drawn on; else use --batch");
+		return EXIT_USAGE;
 	}
 	d->top = t;
 	/* What a command says would be drawn over. */
@@ -469,9 +494,9 @@ display_open(struct top *t)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	curs_set(0);
-	d->color = cli_wants_color(t->options->color, STDOUT_FILENO) && has_colors() && start_color() == OK;
+	t->color = cli_wants_color(t->options->color, STDOUT_FILENO) && has_colors() && start_color() == OK;
 	use_default_colors();
-	for (short i = 1; d->color && i < 7; i++)
+	for (short i = 1; t->color && i < 7; i++)
 		init_pair(i, i, -1);
 	d->keys = (struct loop_fd){.fd = STDIN_FILENO, .events = POLLIN, .ready = on_keys, .arg = d};
 	loop_add_fd(t->loop, &d->keys);
@@ -484,10 +509,10 @@ display_close(struct display *d)
 {
 	if (!d)
 		return;
-	follow_close(d->follow);
+	stop_tap(d);
 	endwin();
 	delscreen(d->terminal);
-	respond_close(d->respond);
+	respond_close(&d->respond);
 	loop_remove_fd(d->top->loop, &d->keys);
 	buf_free(&d->search);
 	free(d);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-top/top.h"
-#include "lib/attach/attach.h"
 #include "lib/run/proc.h"
 
 enum {
@@ -49,25 +48,30 @@ static const struct cli_rule rules[] = {
 
 /* Prints the table when it is time. */
 static void
-print(struct top *t, const struct totals *sums)
+print(struct top *t)
 {
 	const struct options *o = t->options;
 	uint64_t now = loop_now(t->loop);
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
+	bool text = o->format == FORMAT_TEXT;
+	int e;
 
-	if (t->printed ? now < t->printed + o->delay && !sums->over : !sums->shown && now < t->began + PATIENCE)
+	if (t->printed ? now < t->printed + o->delay && !t->sums.over : !t->sums.shown && now < t->began + PATIENCE)
 		return;
 	t->printed = now;
 	t->width = (unsigned)cli_columns(STDOUT_FILENO);
 	t->width = t->width ? t->width : DEFAULT_WIDTH;
-	out_commit(&t->out, before, put_table(t, sums, to));
+	e = text ? put_totals(t, to) | put_names(t, to) : o->format == FORMAT_TSV ? put_fields(NULL, FORMAT_TSV, to) : 0;
+	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++)
+		e |= text ? put_row(t, r, t->width, t->color, to) : put_fields(r, o->format, to);
+	out_commit(&t->out, before, e);
 	out_print(&t->out);
 	if (o->delay == 0 && t->nrows == 0 && t->status == 0) {
 		cli_warn(top_name, "%s", attach_nothing);
 		t->status = EXIT_NEGATIVE;
 	}
-	if (o->delay == 0 || sums->over || out_failed(&t->out))
+	if (o->delay == 0 || t->sums.over || out_failed(&t->out))
 		loop_stop(t->loop);
 }
 
@@ -105,23 +109,20 @@ static void
 draw(void *arg)
 {
 	struct top *t = arg;
-	struct totals sums;
-	bool live;
+	uint64_t after = TICK;
 
 	t->drawn = loop_now(t->loop);
-	t->failed |= rows_make(t, t->options->batch && t->options->delay == 0, &sums) < 0;
-	live = sums.more;
+	rows_make(t);
 	if (t->options->watch_command)
 		note_questions(t);
 	if (t->display)
-		t->failed |= display_draw(t->display, &sums) < 0;
+		t->failed |= display_draw(t->display) < 0;
 	else
-		print(t, &sums);
-	buf_free(&sums.cost);
-	for (size_t i = 0; i < t->nrows; i++)
-		live |= t->rows[i].state <= STATE_MODEL || (t->rows[i].state == STATE_NONE && !t->rows[i].stream->shown);
-	if (live || !t->display)
-		top_draw_after(t, t->display || !t->printed ? TICK : t->options->delay);
+		print(t);
+	if (!t->display && t->printed)
+		after = t->printed + t->options->delay - t->drawn;
+	if ((t->sums.live || !t->display) && !t->draw_timer.added)
+		loop_add_timer(t->loop, &t->draw_timer, after);
 	if (t->failed) {
 		top_say(t, "out of memory");
 		t->status = EXIT_FAILED;
@@ -140,20 +141,30 @@ caught(void *arg, int signal)
 		display_resize(t->display);
 }
 
-static int
-run(const struct options *o)
+int
+main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {top_name, help, options};
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0};
-	struct top t = {.options = o, .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+	struct options o = {.frame.limit = FRAME_LIMIT};
+	struct top t = {.options = &o, .changes.fd = -1};
+	struct cli_line line;
 
+	if (proc_stdio() < 0)
+		return EXIT_FAILED;
+	setlocale(LC_CTYPE, "");
+	cli_read(&tool, argc, argv, &o, &line);
+	cli_check(&line, rules);
+	o.sockets = line.words;
 	t.loop = loop_new(signals, caught, &t);
 	if (!t.loop)
 		cli_die(EXIT_FAILED, top_name, "%s", strerror(errno));
 	t.draw_timer = (struct loop_timer){.expired = draw, .arg = &t};
 	t.began = loop_now(t.loop);
 	t.commands = (struct permits){.loop = t.loop, .decided = noted};
-	t.changes.fd = -1;
-	t.status = o->batch ? out_open(&t.out, top_name, NULL, false, o->sockets) : display_open(&t);
+	t.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	t.color = o.batch && cli_wants_color(o.color, STDOUT_FILENO);
+	t.status = o.batch ? out_open(&t.out, top_name, NULL, false, o.sockets) : display_open(&t);
 	if (t.status == 0 && streams_open(&t) < 0)
 		t.status = EXIT_USAGE;
 	else if (t.status == 0 || t.streams) {
@@ -163,26 +174,11 @@ run(const struct options *o)
 	}
 	display_close(t.display);
 	t.display = NULL;
-	t.status = o->batch ? out_close(&t.out, t.status) : t.status;
+	t.status = o.batch ? out_close(&t.out, t.status) : t.status;
 	streams_close(&t);
 	free(t.rows);
+	buf_free(&t.sums.cost);
 	buf_free(&t.said);
 	loop_free(t.loop);
 	return t.status;
-}
-
-int
-main(int argc, char **argv)
-{
-	static const struct cli_tool tool = {top_name, help, options};
-	struct options o = {.frame.limit = FRAME_LIMIT};
-	struct cli_line line;
-
-	if (proc_stdio() < 0)
-		return EXIT_FAILED;
-	setlocale(LC_CTYPE, "");
-	cli_read(&tool, argc, argv, &o, &line);
-	cli_check(&line, rules);
-	o.sockets = line.words;
-	return run(&o);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/acp-top/top.h"
 #include "lib/base/calendar.h"
@@ -20,6 +19,14 @@ static const unsigned widths[3][COLUMNS] = {
 	{8, 14, 0, 21, 9, 8, 5, 7},
 	{12, 18, 14, 24, 10, 10, 7, 9},
 };
+
+static const struct {
+	const char *name;
+	enum style style;
+	bool timed; /* how long it has been in it is shown */
+} states[] = {{"waiting", STYLE_MAGENTA, true}, {"no response", STYLE_RED, false}, {"silent", STYLE_RED, true},
+	{"tool", STYLE_YELLOW, true}, {"model", STYLE_GREEN, false}, {"idle", STYLE_PLAIN, false}, {"no session", STYLE_DIM, false},
+	{"ended", STYLE_DIM, false}};
 
 static const unsigned *
 layout(unsigned width)
@@ -48,14 +55,14 @@ left(const struct cells *c, unsigned width)
 }
 
 int
-put_names(const struct top *t, bool color, struct buf *to)
+put_names(const struct top *t, struct buf *to)
 {
 	static const char *const names[COLUMNS] = {"AGENT", "TITLE", "DIRECTORY", "STATE", "TURN", "CONTEXT", "TOKENS", "COST", "TEXT"};
 	const unsigned *w = layout(t->width);
 	struct cells c;
 	unsigned n;
 
-	cells_begin(&c, to, t->utf8, color);
+	cells_begin(&c, to, t->utf8, t->color);
 	for (enum column i = 0; i < COLUMNS; i++) {
 		n = i == TEXT ? left(&c, t->width) : w[i];
 		if (n && i >= TURN && i < TEXT)
@@ -95,7 +102,7 @@ put_title(struct cells *c, const struct row *r, unsigned width)
 		cells_sign(c, "└", "`");
 		cells_ascii(c, " ");
 	}
-	cells_text(c, row_title(r));
+	cells_text(c, r->title);
 	cells_close(c);
 }
 
@@ -112,27 +119,22 @@ duration(char text[PEOPLE_FIGURE], uint64_t us)
 static void
 put_state(struct cells *c, const struct row *r, unsigned width)
 {
-	static const enum style styles[] = {[STATE_WAITING] = STYLE_MAGENTA, [STATE_MUTE] = STYLE_RED, [STATE_SILENT] = STYLE_RED,
-		[STATE_TOOL] = STYLE_YELLOW, [STATE_MODEL] = STYLE_GREEN, [STATE_IDLE] = STYLE_PLAIN, [STATE_NONE] = STYLE_DIM,
-		[STATE_ENDED] = STYLE_DIM};
-	bool timed = r->state == STATE_WAITING || r->state == STATE_SILENT || r->state == STATE_TOOL;
-	struct slice detail = row_detail(r);
 	time_t since = (time_t)(r->stream->started + (double)r->since / 1e6);
 	char text[PEOPLE_FIGURE];
 	struct tm tm;
 
 	cells_open(c, width);
-	cells_style(c, styles[r->state]);
-	cells_ascii(c, state_name(r->state));
-	if (timed)
+	cells_style(c, states[r->state].style);
+	cells_ascii(c, states[r->state].name);
+	if (states[r->state].timed)
 		cells_printf(c, " %s", duration(text, r->now - r->since));
 	else if (r->state == STATE_IDLE && r->since && localtime_r(&since, &tm) && strftime(text, sizeof(text), " %H:%M", &tm))
 		cells_ascii(c, text);
 	if (r->queued)
 		cells_printf(c, " +%u queued", r->queued);
-	if (detail.n) {
+	if (r->detail.n) {
 		cells_ascii(c, ": ");
-		cells_text(c, detail);
+		cells_text(c, r->detail);
 	}
 	cells_close(c);
 }
@@ -142,7 +144,7 @@ put_turn(struct cells *c, const struct row *r, unsigned width)
 {
 	char time[PEOPLE_FIGURE], text[2 * PEOPLE_FIGURE] = "";
 
-	duration(time, row_turn_time(r));
+	duration(time, r->turn);
 	if (r->seen && r->seen->turns)
 		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)r->seen->turns, time);
 	cells_right(c, width, STYLE_PLAIN, width < 9 && *text ? time : text);
@@ -180,13 +182,12 @@ put_row(const struct top *t, const struct row *r, unsigned width, bool color, st
 	const unsigned *w = layout(width);
 	SCOPED struct buf cost = {0};
 	char text[PEOPLE_FIGURE + 2] = "";
-	struct slice directory = row_directory(r);
 	struct cells c;
 
 	cells_begin(&c, to, t->utf8, color);
 	put_text(&c, w[AGENT], STYLE_PLAIN, buf_slice(&r->stream->agent));
 	put_title(&c, r, w[TITLE]);
-	put_text(&c, w[DIRECTORY], STYLE_DIM, end_of(directory, w[DIRECTORY]));
+	put_text(&c, w[DIRECTORY], STYLE_DIM, end_of(r->directory, w[DIRECTORY]));
 	put_state(&c, r, w[STATE]);
 	put_turn(&c, r, w[TURN]);
 	put_context(&c, r, w[CONTEXT]);
@@ -208,14 +209,15 @@ put_row(const struct top *t, const struct row *r, unsigned width, bool color, st
 
 /* In fewer words, as long as it is wider than the table: first without "for you", then "today", then the number of sessions. */
 int
-put_totals(const struct top *t, const struct totals *s, bool color, struct buf *to)
+put_totals(const struct top *t, struct buf *to)
 {
+	const struct totals *s = &t->sums;
 	size_t before = to->n;
 	struct cells c = {.used = UINT_MAX};
 
 	for (int without = 0; without <= 3 && c.used > t->width; without++) {
 		to->n = before;
-		cells_begin(&c, to, t->utf8, color);
+		cells_begin(&c, to, t->utf8, t->color);
 		cells_style(&c, STYLE_BOLD);
 		if (without < 3)
 			cells_printf(&c, "%zu session%s, ", s->sessions, s->sessions == 1 ? "" : "s");
@@ -230,88 +232,59 @@ put_totals(const struct top *t, const struct totals *s, bool color, struct buf *
 
 /* --- for programs --- */
 
-/* What a row is written to. names: instead of it, those of the columns. */
-struct fields {
-	struct buf *to;
-	enum format format;
-	bool names, failed;
-	size_t n;
-};
-
-/* A member of the row: in JSON there is none where the text is empty. */
-static void
-put_field(struct fields *f, const char *name, bool quoted, struct slice text)
+static struct slice
+number(bool known, uint64_t n, char room[SLICE_DIGITS])
 {
-	if (f->format == FORMAT_TSV)
-		f->failed |= buf_add_string(f->to, f->n++ ? "\t" : "") | (f->names ? buf_add_string(f->to, name) : text_plain(f->to, text));
-	else if (text.n)
-		f->failed |= buf_printf(f->to, "%s\"%s\":", f->n++ ? "," : "{", name)
-			| (quoted ? json_quote(text, f->to) : buf_add_slice(f->to, text));
-}
-
-static void
-put_number(struct fields *f, const char *name, bool known, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-	put_field(f, name, false, slice_of(known ? text : ""));
-}
-
-/* built: what building the text returned. */
-static void
-put_built(struct fields *f, const char *name, bool quoted, int built, struct buf *text)
-{
-	f->failed |= built < 0;
-	put_field(f, name, quoted, buf_slice(text));
-	text->n = 0;
+	return known ? slice_digits(n, room) : slice(NULL, 0);
 }
 
 int
 put_fields(const struct row *row, enum format format, struct buf *to)
 {
+	static const struct slice none;
 	struct stream nobody = {.path = ""};
-	const struct row none = {.stream = &nobody}, *r = row ? row : &none;
+	const struct row names = {.stream = &nobody}, *r = row ? row : &names;
 	const struct stream *st = r->stream;
 	const struct usage_session *u = r->usage;
 	const struct session *s = r->session;
-	struct fields f = {.to = to, .format = format, .names = !row};
-	SCOPED struct buf text = {0};
+	SCOPED struct buf since = {0}, turn = {0}, cost = {0};
+	int e = (r->since && st->started > 0 ? calendar_put_date(&since, st->started + (double)r->since / 1e6) : 0)
+		| (s && r->seen->turns ? buf_printf(&turn, "%.3f", (double)r->turn / 1e6) : 0)
+		| (r->has_cost ? decimal_put(r->cost.amount, 0, &cost) : 0);
+	char room[5][SLICE_DIGITS];
+	const struct {
+		const char *name;
+		bool quoted; /* in JSON */
+		struct slice text;
+	} fields[] = {
+		{"socket", true, slice_of(st->path)},
+		{"agent", true, buf_slice(&st->agent)},
+		{"session", true, s ? slice(s->id, s->n) : none},
+		{"parent", true, s && s->parent ? slice(s->parent->id, s->parent->n) : none},
+		{"title", true, u ? usage_name(st->usage, u->title) : none},
+		{"cwd", true, r->directory},
+		{"state", true, slice_of(states[r->state].name)},
+		{"since", true, buf_slice(&since)},
+		{"detail", true, r->detail},
+		{"queued", false, number(s, r->queued, room[0])},
+		{"turns", false, number(s, s ? r->seen->turns : 0, room[1])},
+		{"turn_s", false, buf_slice(&turn)},
+		{"used", false, number(u && u->has_used, u ? u->used : 0, room[2])},
+		{"size", false, number(u && u->has_size, u ? u->size : 0, room[3])},
+		{"tokens", false, number(r->has_tokens, r->tokens, room[4])},
+		{"lower", false, slice_of(!r->has_tokens ? "" : r->tokens_lower ? "true" : "false")},
+		{"cost", false, buf_slice(&cost)},
+		{"currency", true, r->has_cost ? usage_name(st->usage, r->cost.currency) : none},
+		{"text", true, r->seen ? buf_slice(&r->seen->text) : none},
+	};
+	size_t n = 0;
 
-	put_field(&f, "socket", true, slice_of(st->path));
-	put_field(&f, "agent", true, buf_slice(&st->agent));
-	put_field(&f, "session", true, s ? slice(s->id, s->n) : slice_of(""));
-	put_field(&f, "parent", true, s && s->parent ? slice(s->parent->id, s->parent->n) : slice_of(""));
-	put_field(&f, "title", true, u ? usage_name(st->usage, u->title) : slice_of(""));
-	put_field(&f, "cwd", true, row_directory(r));
-	put_field(&f, "state", true, slice_of(state_name(r->state)));
-	put_built(&f, "since", true, r->since && st->started > 0 ? calendar_put_date(&text, st->started + (double)r->since / 1e6) : 0, &text);
-	put_field(&f, "detail", true, row_detail(r));
-	put_number(&f, "queued", s, r->queued);
-	put_number(&f, "turns", s, s ? r->seen->turns : 0);
-	put_built(&f, "turn_s", false, s && r->seen->turns ? buf_printf(&text, "%.3f", (double)row_turn_time(r) / 1e6) : 0, &text);
-	put_number(&f, "used", u && u->has_used, u ? u->used : 0);
-	put_number(&f, "size", u && u->has_size, u ? u->size : 0);
-	put_number(&f, "tokens", r->has_tokens, r->tokens);
-	put_field(&f, "lower", false, slice_of(!r->has_tokens ? "" : r->tokens_lower ? "true" : "false"));
-	put_built(&f, "cost", false, r->has_cost ? decimal_put(r->cost.amount, 0, &text) : 0, &text);
-	put_field(&f, "currency", true, r->has_cost ? usage_name(st->usage, r->cost.currency) : slice_of(""));
-	put_field(&f, "text", true, r->seen ? buf_slice(&r->seen->text) : slice_of(""));
-	return f.failed | buf_add_string(to, format == FORMAT_JSON ? "}\n" : "\n") ? -1 : 0;
-}
-
-int
-put_table(const struct top *t, const struct totals *sums, struct buf *to)
-{
-	enum format format = t->options->format;
-	bool color = cli_wants_color(t->options->color, STDOUT_FILENO);
-	int e = 0;
-
-	if (format == FORMAT_TEXT)
-		e = put_totals(t, sums, color, to) | put_names(t, color, to);
-	else if (format == FORMAT_TSV)
-		e = put_fields(NULL, format, to);
-	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++)
-		e |= format == FORMAT_TEXT ? put_row(t, r, t->width, color, to) : put_fields(r, format, to);
-	return e;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (format == FORMAT_TSV)
+			e |= buf_add_string(to, n++ ? "\t" : "") | text_plain(to, row ? fields[i].text : slice_of(fields[i].name));
+		else if (fields[i].text.n)
+			e |= buf_printf(to, "%s\"%s\":", n++ ? "," : "{", fields[i].name)
+				| (fields[i].quoted ? json_quote(fields[i].text, to) : buf_add_slice(to, fields[i].text));
+	}
+	return e | buf_add_string(to, format == FORMAT_JSON ? "}\n" : "\n");
 }

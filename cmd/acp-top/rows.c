@@ -13,94 +13,65 @@ enum {
 	SPENT = 16,                /* currencies in the sum of costs */
 };
 
-const char *const order_names[ORDERS] = {"state", "agent", "title", "turn", "context", "tokens", "cost"};
-
-const char *
-state_name(enum state state)
-{
-	static const char *const names[] = {"waiting", "no response", "silent", "tool", "model", "idle", "no session", "ended"};
-
-	return names[state];
-}
-
 /* --- a row --- */
 
-struct slice
-row_title(const struct row *r)
+/* Now, in the time of this stream, us. */
+static uint64_t
+stream_now(const struct stream *st)
 {
-	struct slice title = r->usage ? usage_name(r->stream->usage, r->usage->title) : slice(NULL, 0);
+	struct timespec ts;
+	double now;
 
-	return title.n || !r->session ? title : slice(r->session->id, r->session->n);
+	if (st->over || !(st->started > 0) || clock_gettime(CLOCK_REALTIME, &ts) < 0)
+		return st->t;
+	now = ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 - st->started) * 1e6;
+	return now > (double)st->t ? (uint64_t)now : st->t;
 }
 
-struct slice
-row_directory(const struct row *r)
+static void
+set_state(struct row *r, enum state state, uint64_t since, const struct buf *detail)
 {
-	return r->usage ? usage_name(r->stream->usage, r->usage->cwd) : slice(NULL, 0);
+	r->state = state;
+	r->since = since;
+	r->detail = detail ? buf_slice(detail) : slice(NULL, 0);
 }
 
-struct slice
-row_detail(const struct row *r)
+static void
+find_state(struct row *r)
 {
-	const struct ask *a = r->question ? r->question->question->data : NULL;
-
-	switch (r->state) {
-	case STATE_WAITING:
-		return a ? buf_slice(&a->text) : slice(NULL, 0);
-	case STATE_TOOL:
-		return r->call->data ? buf_slice(r->call->data) : slice(NULL, 0);
-	case STATE_IDLE:
-		return buf_slice(&r->seen->stop);
-	case STATE_ENDED:
-		return buf_slice(&r->stream->how);
-	default:
-		return slice(NULL, 0);
-	}
-}
-
-/* The oldest question of the session that is open. */
-static const struct session_request *
-question_of(const struct session *s)
-{
-	const struct session_request *r;
-
-	DL_FOREACH2(s->requests, r, after)
-		if (r->question && !r->copy)
-			return r;
-	return NULL;
-}
-
-static enum state
-state_of(struct row *r)
-{
+	const struct stream *st = r->stream;
 	const struct session *s = r->session;
-	const struct seen *seen = r->seen;
-	const struct session_turn *turn = session_turn_of(s);
+	const struct session_call *call = NULL;
+	const struct session_turn *turn = s ? session_turn_of(s) : NULL;
+	const struct ask *ask = r->question ? r->question->question->data : NULL;
 
-	r->question = question_of(s);
-	if (r->stream->over || r->question || seen->requires_action) {
-		r->since = r->question ? r->question->question->begin : seen->changed;
-		return r->stream->over ? STATE_ENDED : STATE_WAITING;
-	}
-	for (const struct session_call *c = s->calls; c; c = c->hh.next)
-		r->call = !c->ended && (!r->call || c->begin >= r->call->begin) ? c : r->call;
-	if (r->call) {
-		r->since = r->call->begin;
-		return STATE_TOOL;
-	}
-	if (!(s->parent && !s->turn ? turn && seen->works : turn != NULL)) {
-		r->since = seen->ended;
-		return STATE_IDLE;
-	}
-	r->since = r->now > seen->active + SILENT ? seen->active : turn->begin;
-	return r->now > seen->active + SILENT ? STATE_SILENT : STATE_MODEL;
+	for (const struct session_call *c = s ? s->calls : NULL; c; c = c->hh.next)
+		call = !c->ended && (!call || c->begin >= call->begin) ? c : call;
+	if (st->over)
+		set_state(r, STATE_ENDED, 0, &st->how);
+	else if (r->question)
+		set_state(r, STATE_WAITING, r->question->question->begin, ask ? &ask->text : NULL);
+	else if (!s)
+		set_state(r, !st->shown && loop_clock() > st->asked + MUTE ? STATE_MUTE : STATE_NONE, 0, NULL);
+	else if (r->seen->requires_action)
+		set_state(r, STATE_WAITING, r->seen->changed, NULL);
+	else if (call)
+		set_state(r, STATE_TOOL, call->begin, call->data);
+	else if (!turn || (s->parent && !s->turn && !r->seen->works))
+		set_state(r, STATE_IDLE, r->seen->ended, &r->seen->stop);
+	else if (r->now > r->seen->active + SILENT)
+		set_state(r, STATE_SILENT, r->seen->active, NULL);
+	else
+		set_state(r, STATE_MODEL, turn->begin, NULL);
 }
 
+/* What it uses, and what it is called. 0, or -1 out of memory. */
 static int
-count(struct row *r)
+find_usage(struct row *r)
 {
 	const struct usage *u = r->stream->usage;
 	const struct usage_cost *cost = usage_costs(r->usage);
+	struct slice title = usage_name(u, r->usage->title);
 	struct usage_figures f = {0};
 	int e = usage_figures_session(u, r->usage, &f);
 
@@ -109,145 +80,126 @@ count(struct row *r)
 	r->tokens_lower = f.own_lower;
 	r->has_cost = cost && usage_cost_total(r->usage, cost->currency, &r->cost);
 	usage_figures_free(&f);
+	r->directory = usage_name(u, r->usage->cwd);
+	r->title = title.n ? title : r->title;
 	return e;
 }
 
-static struct row *
-row_new(struct top *t, struct stream *st)
+/* Of a session; or, s NULL, of what asks without one; or of a stream that has neither. 0, or -1 out of memory. */
+static int
+add_row(struct top *t, struct stream *st, const struct session *s, const struct session_request *asks, unsigned depth)
 {
 	size_t room = t->room ? 2 * t->room : 64;
-	struct row *more = t->nrows == t->room ? realloc(t->rows, room * sizeof(*more)) : t->rows;
+	struct row *r = t->nrows == t->room ? realloc(t->rows, room * sizeof(*r)) : t->rows;
 
-	if (!more)
-		return NULL;
+	if (!r)
+		return -1;
+	/* The oldest question of the session that is open. */
+	if (s)
+		DL_FOREACH2(s->requests, asks, after)
+			if (asks->question && !asks->copy)
+				break;
 	t->room = t->nrows == t->room ? room : t->room;
-	t->rows = more;
-	more[t->nrows] = (struct row){.stream = st, .now = stream_now(st), .number = t->nrows, .family = t->nrows, .first = STATE_ENDED};
-	return &more[t->nrows++];
+	t->rows = r;
+	r += t->nrows;
+	*r = (struct row){.stream = st, .session = s, .seen = s ? s->data : NULL, .question = asks, .depth = depth, .now = stream_now(st),
+		.number = t->nrows, .head = depth ? r[-1].head : t->nrows, .first = STATE_ENDED};
+	t->nrows++;
+	find_state(r);
+	if (!s)
+		return 0;
+	for (const struct session_turn *turn = s->turn ? s->turn->next : NULL; turn; turn = turn->next)
+		r->queued++;
+	r->turn = s->turn ? r->now - s->turn->begin : r->seen->lasted;
+	r->title = slice(s->id, s->n);
+	r->usage = usage_find_session(st->usage, r->title);
+	return r->usage ? find_usage(r) : 0;
 }
 
 /* A session, and its sub-agents below it. */
 static int
-add_session(struct top *t, struct stream *st, struct session *s, unsigned depth, size_t family)
+add_family(struct top *t, struct stream *st, const struct session *s, unsigned depth)
 {
 	const struct seen *seen = s->data;
-	struct row *r;
 
-	if (!seen || seen->closed || seen->connection != st->connection)
+	if (!seen || seen->connection != st->connection)
 		return 0;
-	if (!(r = row_new(t, st)))
+	if (add_row(t, st, s, NULL, depth) < 0)
 		return -1;
-	r->session = s;
-	r->seen = s->data;
-	r->depth = depth;
-	for (const struct session_turn *turn = s->turn ? s->turn->next : NULL; turn; turn = turn->next)
-		r->queued++;
-	r->family = depth ? family : r->family;
-	family = r->family;
-	r->usage = usage_find_session(st->usage, slice(s->id, s->n));
-	r->state = state_of(r);
-	if (r->usage && count(r) < 0)
-		return -1;
-	for (struct session *child = s->children ? sessions_next(st->watch.sessions, NULL) : NULL; child;
+	for (const struct session *child = s->children ? sessions_next(st->watch.sessions, NULL) : NULL; child;
 		child = sessions_next(st->watch.sessions, child))
-		if (child->parent == s && add_session(t, st, child, depth + 1, family) < 0)
+		if (child->parent == s && add_family(t, st, child, depth + 1) < 0)
 			return -1;
 	return 0;
 }
 
-/* What asks without a session; and a stream that has none. */
 static int
-add_others(struct top *t, struct stream *st, bool any)
+add_stream(struct top *t, struct stream *st)
 {
+	const struct sessions *all = st->watch.sessions;
 	const struct session_request *q = NULL;
-	struct row *r;
+	size_t before = t->nrows;
+	int r = 0;
 
-	while (st->watch.sessions && (q = sessions_request(st->watch.sessions, q))) {
-		if (!q->question || q->session || q->copy)
-			continue;
-		if (!(r = row_new(t, st)))
-			return -1;
-		r->question = q;
-		r->state = STATE_WAITING;
-		r->since = q->question->begin;
-		any = true;
-	}
-	if (any)
-		return 0;
-	if (!(r = row_new(t, st)))
-		return -1;
-	r->state = st->over ? STATE_ENDED : !st->shown && loop_clock() > st->asked + MUTE ? STATE_MUTE : STATE_NONE;
-	return 0;
+	for (const struct session *s = all ? sessions_next(all, NULL) : NULL; s; s = sessions_next(all, s))
+		r |= s->parent ? 0 : add_family(t, st, s, 0);
+	while (all && (q = sessions_request(all, q)))
+		r |= q->question && !q->session && !q->copy ? add_row(t, st, NULL, q, 0) : 0;
+	return r | (t->nrows == before ? add_row(t, st, NULL, NULL, 0) : 0);
 }
 
 /* --- the order --- */
 
-static int
-compare(uint64_t a, uint64_t b)
+/* What is more comes first, and texts in their order. */
+static void
+find_key(struct row *r, enum order order)
 {
-	return (a > b) - (a < b);
-}
+	const struct usage_session *u = r->usage;
 
-uint64_t
-row_turn_time(const struct row *r)
-{
-	const struct session_turn *turn = r->session ? r->session->turn : NULL;
-
-	return turn ? r->now - turn->begin : r->seen ? r->seen->lasted : 0;
-}
-
-/* Of two rows at the head of their families; what is more comes first, and texts in their order. */
-static int
-compare_by(enum order order, const struct row *a, const struct row *b)
-{
-	double x, y;
-
-	switch (order) {
-	case ORDER_AGENT:
-		return slice_compare(buf_slice(&a->stream->agent), buf_slice(&b->stream->agent));
-	case ORDER_TITLE:
-		return slice_compare(row_title(a), row_title(b));
-	case ORDER_TURN:
-		return compare(row_turn_time(b), row_turn_time(a));
-	case ORDER_CONTEXT:
-		x = a->usage && a->usage->has_used && a->usage->size ? (double)a->usage->used / (double)a->usage->size : -1;
-		y = b->usage && b->usage->has_used && b->usage->size ? (double)b->usage->used / (double)b->usage->size : -1;
-		return (x < y) - (x > y);
-	case ORDER_TOKENS:
-		return compare(b->tokens, a->tokens);
-	case ORDER_COST:
-		return a->has_cost && b->has_cost ? decimal_compare(b->cost.amount, a->cost.amount) : b->has_cost - a->has_cost;
-	default:
-		return (int)a->first - (int)b->first;
-	}
+	if (order == ORDER_AGENT)
+		r->word = buf_slice(&r->stream->agent);
+	else if (order == ORDER_TITLE)
+		r->word = r->title;
+	else if (order == ORDER_TURN)
+		r->figure = (double)r->turn;
+	else if (order == ORDER_CONTEXT)
+		r->figure = u && u->has_used && u->size ? (double)u->used / (double)u->size : -1;
+	else if (order == ORDER_TOKENS)
+		r->figure = (double)r->tokens;
+	else if (order == ORDER_COST)
+		r->figure = r->has_cost ? (double)r->cost.amount.units : -1;
+	else
+		r->figure = -(double)r->first;
 }
 
 static int
 compare_rows(const void *x, const void *y)
 {
 	const struct row *a = x, *b = y;
-	int r = a->family != b->family ? compare_by(a->order, a->head, b->head) : 0;
+	int r = slice_compare(a->word, b->word);
 
-	return r ? r : compare(a->number, b->number);
+	r = r ? r : (a->figure < b->figure) - (a->figure > b->figure);
+	return r ? r : (a->number > b->number) - (a->number < b->number);
 }
 
 /* A family is where its head belongs, by the most urgent state of them all. */
-static int
+static void
 sort_rows(struct top *t)
 {
-	struct row *heads = t->nrows ? malloc(t->nrows * sizeof(*heads)) : NULL, *r;
+	struct row *r, *head, *end = t->rows + t->nrows;
 
-	if (!heads)
-		return t->nrows ? -1 : 0;
-	memcpy(heads, t->rows, t->nrows * sizeof(*heads));
-	for (r = t->rows; r < t->rows + t->nrows; r++) {
-		r->order = t->order;
-		r->head = &heads[r->family];
-		heads[r->family].first = r->state < heads[r->family].first ? r->state : heads[r->family].first;
+	for (r = t->rows; r < end; r++) {
+		head = &t->rows[r->head];
+		head->first = r->state < head->first ? r->state : head->first;
 	}
-	qsort(t->rows, t->nrows, sizeof(*t->rows), compare_rows);
-	free(heads);
-	return 0;
+	for (r = t->rows; r < end; r++) {
+		head = &t->rows[r->head];
+		find_key(head, t->order);
+		r->word = head->word;
+		r->figure = head->figure;
+	}
+	if (t->nrows)
+		qsort(t->rows, t->nrows, sizeof(*t->rows), compare_rows);
 }
 
 /* --- the sums --- */
@@ -298,40 +250,34 @@ put_spent(const struct top *t, struct buf *to)
 	return e;
 }
 
-static int
-sum_up(const struct top *t, struct totals *to)
+void
+rows_make(struct top *t)
 {
-	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++) {
-		to->sessions += r->session && r->state != STATE_ENDED;
-		to->running += r->state == STATE_SILENT || r->state == STATE_TOOL || r->state == STATE_MODEL;
-		to->waiting += r->state == STATE_WAITING;
-	}
-	return put_spent(t, &to->cost);
-}
-
-int
-rows_make(struct top *t, bool last, struct totals *to)
-{
+	const struct options *o = t->options;
+	struct totals *sums = &t->sums;
 	struct stream *st;
-	size_t before;
 	uint64_t now, next;
 	int r = 0;
 
 	t->nrows = 0;
-	*to = (struct totals){.shown = true, .over = !t->directory};
+	sums->cost.n = 0;
+	*sums = (struct totals){.shown = true, .over = !t->directory, .cost = sums->cost};
 	DL_FOREACH(t->streams, st) {
 		now = stream_now(st);
-		r |= usage_quiet(st->usage, last ? UINT64_MAX : now > QUIET ? now - QUIET : 0, &next);
-		to->more |= next > 0;
-		to->shown &= st->shown;
-		to->over &= st->over;
-		if (!st->shown && stream_at(t, st->path, true))
-			continue;
-		before = t->nrows;
-		for (struct session *s = st->watch.sessions ? sessions_next(st->watch.sessions, NULL) : NULL; s; s = sessions_next(st->watch.sessions, s))
-			r |= s->parent ? 0 : add_session(t, st, s, 0, 0);
-		r |= add_others(t, st, t->nrows > before);
+		/* In a table that is printed once no turn gets more tokens. */
+		r |= usage_quiet(st->usage, o->batch && o->delay == 0 ? UINT64_MAX : now > QUIET ? now - QUIET : 0, &next);
+		sums->live |= next > 0;
+		sums->shown &= st->shown;
+		sums->over &= st->over;
+		if (st->shown || !stream_at(t, st->path, true))
+			r |= add_stream(t, st);
 	}
-	r |= sort_rows(t);
-	return r | sum_up(t, to) ? -1 : 0;
+	sort_rows(t);
+	for (const struct row *row = t->rows; row < t->rows + t->nrows; row++) {
+		sums->sessions += row->session && row->state != STATE_ENDED;
+		sums->running += row->state == STATE_SILENT || row->state == STATE_TOOL || row->state == STATE_MODEL;
+		sums->waiting += row->state == STATE_WAITING;
+		sums->live |= row->state <= STATE_MODEL || (row->state == STATE_NONE && !row->stream->shown);
+	}
+	t->failed |= (r | put_spent(t, &sums->cost)) != 0;
 }

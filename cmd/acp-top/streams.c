@@ -26,40 +26,17 @@ enum {
 static void
 cut_front(struct buf *b, size_t keep, bool lines)
 {
-	const char *from = b->p + (b->n > keep ? b->n - keep : 0), *end = b->p + b->n;
+	const char *from, *end = b->p + b->n;
 
 	if (b->n <= 2 * keep)
 		return;
-	if (lines)
-		from = memchr(from, '\n', (size_t)(end - from));
-	else
-		while (from < end && ((unsigned char)*from & 0xc0) == 0x80)
-			from++;
-	from = lines && from ? from + 1 : from ? from : end;
+	for (from = end - keep; from < end && (lines ? from[-1] != '\n' : ((unsigned char)*from & 0xc0) == 0x80); from++)
+		;
 	b->n = (size_t)(end - from);
 	memmove(b->p, from, b->n);
 }
 
-static void
-free_seen(struct seen *s)
-{
-	buf_free(&s->stop);
-	buf_free(&s->text);
-	buf_free(&s->recent);
-	free(s);
-}
-
-static void
-free_ask(struct ask *a)
-{
-	if (a->command)
-		permit_withdraw(a->command);
-	buf_free(&a->params);
-	buf_free(&a->text);
-	free(a);
-}
-
-/* The first string that is found, as plain text in place of what was there. */
+/* The first string that is found, in place of what was there. */
 static int
 set_text(struct buf *to, struct slice object, const char *const *paths)
 {
@@ -73,24 +50,11 @@ set_text(struct buf *to, struct slice object, const char *const *paths)
 	return json_unescape(v, to);
 }
 
-/* The title of a tool call; of what says none, that of before. */
 static int
-name_call(struct session_call *call, struct slice object)
-{
-	static const char *const paths[] = {"title", "toolCall.title", "subject.toolCall.title", "subject.title", NULL};
-
-	if (!call->data && !(call->data = calloc(1, sizeof(struct buf))))
-		return -1;
-	return set_text(call->data, object, paths);
-}
-
-static int
-ask_begin(struct top *t, const struct session_event *e)
+ask_begin(struct ask *a, struct top *t, struct slice params)
 {
 	static const char *const paths[] = {"toolCall.title", "subject.toolCall.title", "subject.title", "title", "message",
 		"toolCall.toolCallId", NULL};
-	struct slice params = e->message->message.msg.params;
-	struct ask *a = e->question->data = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -1;
@@ -98,9 +62,35 @@ ask_begin(struct top *t, const struct session_event *e)
 	return buf_add_slice(&a->params, params) < 0 ? -1 : set_text(&a->text, params, paths);
 }
 
+static void
+ask_end(struct ask *a)
+{
+	if (!a)
+		return;
+	if (a->command)
+		permit_withdraw(a->command);
+	buf_free(&a->params);
+	buf_free(&a->text);
+	free(a);
+}
+
+/* The title of a tool call; of what says none, that of before. */
+static int
+name_call(struct session_call *call, const struct session_message *m)
+{
+	static const char *const paths[] = {"title", "toolCall.title", "subject.toolCall.title", "subject.title", NULL};
+
+	if (!call->data && !(call->data = calloc(1, sizeof(struct buf))))
+		return -1;
+	return set_text(call->data, m->update.p ? m->update : m->message.msg.params, paths);
+}
+
 static int
 turn_end(struct seen *s, const struct session_turn *t)
 {
+	s->requires_action = false;
+	if (t->number == 0)
+		return 0;
 	s->ended = t->end;
 	s->lasted = t->end - t->begin;
 	s->stop.n = 0;
@@ -109,16 +99,14 @@ turn_end(struct seen *s, const struct session_turn *t)
 	return json_string_is(t->stop, "end_turn") || !t->stop.p ? 0 : json_unescape(t->stop, &s->stop);
 }
 
+/* What is of a session that is kept. 0, or -1 out of memory. */
 static int
 session_happened(struct stream *st, struct seen *s, const struct session_event *e)
 {
 	switch (e->kind) {
 	case SESSION_OPENED:
-		s->connection = st->connection;
-		s->closed = e->session->closed;
-		return 0;
 	case SESSION_CLOSED:
-		s->closed = true;
+		s->connection = e->kind == SESSION_CLOSED || e->session->closed ? 0 : st->connection;
 		return 0;
 	case SESSION_STATE:
 		s->changed = e->t;
@@ -130,16 +118,13 @@ session_happened(struct stream *st, struct seen *s, const struct session_event *
 		s->text.n = 0;
 		return 0;
 	case SESSION_TURN_ENDED:
-		s->requires_action = false;
-		return e->turn->number ? turn_end(s, e->turn) : 0;
-	case SESSION_CALL_BEGAN:
-	case SESSION_CALL_CHANGED:
-		return name_call(e->call, e->message->update.p ? e->message->update : e->message->message.msg.params);
-	case SESSION_CALL_FORGOTTEN:
-		if (e->call->data)
-			buf_free(e->call->data);
-		free(e->call->data);
-		e->call->data = NULL;
+		return turn_end(s, e->turn);
+	case SESSION_FORGOTTEN:
+		buf_free(&s->stop);
+		buf_free(&s->text);
+		buf_free(&s->recent);
+		free(s);
+		e->session->data = NULL;
 		return 0;
 	default:
 		return 0;
@@ -151,32 +136,45 @@ happened(struct watch *w, const struct session_event *e)
 {
 	static const char *const agents[] = {"agentInfo.name", "info.name", NULL};
 	struct stream *st = w->state;
-	struct session *s = e->session;
+	struct seen *s = e->session ? e->session->data : NULL;
 	int r = 0;
 
 	usage_happened(st->usage, e);
-	st->connection += e->kind == SESSION_CONNECTED;
-	if (e->kind == SESSION_BEGAN) {
-		s->data = calloc(1, sizeof(struct seen));
-		if (s->data)
-			*(struct seen *)s->data = (struct seen){.stream = st, .connection = st->connection, .works = true, .began = e->t, .active = e->t};
-		else
-			r = -1;
-	} else if (e->kind == SESSION_ASKED) {
-		r = ask_begin(st->top, e);
-	} else if (e->kind == SESSION_RESPONDED && e->message && e->request->request->what == ACP_INITIALIZE) {
-		r = set_text(&st->agent, e->message->message.msg.result, agents);
-	} else if (e->kind == SESSION_ANSWERED && e->question->data) {
+	switch (e->kind) {
+	case SESSION_CONNECTED:
+		st->connection++;
+		break;
+	case SESSION_BEGAN:
+		if ((e->session->data = s = calloc(1, sizeof(*s))))
+			*s = (struct seen){.connection = st->connection, .works = true, .began = e->t, .active = e->t};
+		r = s ? 0 : -1;
+		break;
+	case SESSION_ASKED:
+		e->question->data = calloc(1, sizeof(struct ask));
+		r = ask_begin(e->question->data, st->top, e->message->message.msg.params);
+		break;
+	case SESSION_ANSWERED:
 		if (st->top->display)
 			display_answered(st->top->display, e->question);
-		free_ask(e->question->data);
+		ask_end(e->question->data);
 		e->question->data = NULL;
-	} else if (s && s->data) {
-		r = session_happened(st, s->data, e);
-	}
-	if (e->kind == SESSION_FORGOTTEN && s->data) {
-		free_seen(s->data);
-		s->data = NULL;
+		break;
+	case SESSION_RESPONDED:
+		if (e->message && e->request->request->what == ACP_INITIALIZE)
+			r = set_text(&st->agent, e->message->message.msg.result, agents);
+		break;
+	case SESSION_CALL_BEGAN:
+	case SESSION_CALL_CHANGED:
+		r = name_call(e->call, e->message);
+		break;
+	case SESSION_CALL_FORGOTTEN:
+		if (e->call->data)
+			buf_free(e->call->data);
+		free(e->call->data);
+		e->call->data = NULL;
+		break;
+	default:
+		r = s ? session_happened(st, s, e) : 0;
 	}
 	st->top->failed |= r < 0;
 }
@@ -286,29 +284,18 @@ period(void *arg, double started, uint64_t t)
 
 /* --- streams --- */
 
-/* Those that ended first are shown no more. */
-static void
-forget_ended(struct top *t)
-{
-	struct stream *st, *next;
-	size_t n = 0;
-
-	DL_FOREACH(t->streams, st)
-		n += st->over;
-	DL_FOREACH_SAFE(t->streams, st, next)
-		if (st->over && t->directory && n-- > ENDED_MOST)
-			stream_free(st);
-}
-
 static void
 over(struct watch *w, const char *why)
 {
-	struct stream *st = w->state;
+	struct stream *st = w->state, *first = NULL, *one;
 	struct top *t = st->top;
+	size_t n = 0;
 
+	/* A share that has been restarted listens there again. */
+	if (t->directory && !t->scan_timer.added)
+		loop_add_timer(t->loop, &t->scan_timer, SCAN);
 	if (why && stream_at(t, st->path, true)) {
 		stream_free(st);
-		loop_add_timer(t->loop, &t->scan_timer, SCAN);
 		return;
 	}
 	watch_detach(st->guest);
@@ -321,48 +308,35 @@ over(struct watch *w, const char *why)
 	}
 	if (why || !st->how.n)
 		t->failed |= text_plain(&st->how, slice_of(why ? why : "acp-share has ended")) < 0;
-	/* A share that has been restarted listens there again. */
-	if (t->directory && !t->scan_timer.added)
-		loop_add_timer(t->loop, &t->scan_timer, SCAN);
-	forget_ended(t);
+	DL_FOREACH(t->streams, one) {
+		first = first || !one->over ? first : one;
+		n += one->over;
+	}
+	if (t->directory && n > ENDED_MOST)
+		stream_free(first);
 	top_changed(t);
-}
-
-static struct stream *
-stream_new(struct top *t, const char *path)
-{
-	static const struct session_limits limits = {.sessions = 1024, .calls = 1024, .keep = true};
-	const struct usage_spec spec = {.period = period};
-	struct stream *st = calloc(1, sizeof(*st));
-
-	if (!st)
-		return NULL;
-	st->top = t;
-	st->asked = loop_now(t->loop);
-	st->watch = (struct watch){.name = top_name, .state = st, .frame = &t->options->frame, .limits = &limits, .happened = happened,
-		.begin = begin, .message = message, .event = event, .end = end, .tick = caught_up};
-	st->path = strdup(path);
-	st->usage = usage_new(&spec);
-	DL_APPEND(t->streams, st);
-	if (st->path && st->usage)
-		return st;
-	stream_free(st);
-	return NULL;
 }
 
 static void
 attach(struct top *t, const char *path)
 {
-	struct stream *st = stream_new(t, path);
+	static const struct session_limits limits = {.sessions = 1024, .calls = 1024, .keep = true};
+	static const struct usage_spec spec = {.period = period};
+	struct stream *st = calloc(1, sizeof(*st));
 	char *why = NULL;
 
 	if (!st) {
 		t->failed = true;
 		return;
 	}
-	st->guest = watch_attach(&st->watch, t->loop, path, over, &why);
+	*st = (struct stream){.top = t, .asked = loop_now(t->loop), .path = strdup(path), .usage = usage_new(&spec)};
+	st->watch = (struct watch){.name = top_name, .state = st, .frame = &t->options->frame, .limits = &limits, .happened = happened,
+		.begin = begin, .message = message, .event = event, .end = end, .tick = caught_up};
+	DL_APPEND(t->streams, st);
+	t->failed |= !st->path || !st->usage;
+	st->guest = t->failed ? NULL : watch_attach(&st->watch, t->loop, path, over, &why);
 	/* What has gone since it was found is nobody's loss. */
-	if (!st->guest && t->directory)
+	if (t->failed || (!st->guest && t->directory))
 		stream_free(st);
 	else if (!st->guest)
 		over(&st->watch, why ? why : "out of memory");
@@ -376,8 +350,7 @@ scan(void *arg)
 	struct top *t = arg;
 	char **paths = directory_paths(t->directory);
 
-	if (t->scan_timer.added)
-		loop_remove_timer(t->loop, &t->scan_timer);
+	loop_remove_timer(t->loop, &t->scan_timer);
 	for (size_t i = 0; paths && paths[i]; i++)
 		if (!stream_at(t, paths[i], false))
 			attach(t, paths[i]);
@@ -401,17 +374,15 @@ directory_changed(void *arg, short revents)
 int
 streams_open(struct top *t)
 {
-	const char *why;
+	const char *why = "out of memory";
 
-	t->changes.fd = -1;
-	if (*t->options->sockets) {
-		for (char **path = t->options->sockets; *path; path++)
-			attach(t, *path);
+	for (char **path = t->options->sockets; *path; path++)
+		attach(t, *path);
+	if (*t->options->sockets)
 		return 0;
-	}
 	t->directory = rendezvous_directory();
 	if (!t->directory || rendezvous_check(t->directory, true, &why) < 0) {
-		cli_warn(top_name, "%s: %s", t->directory ? t->directory : "", t->directory ? why : "out of memory");
+		cli_warn(top_name, "%s: %s", t->directory ? t->directory : "", why);
 		return -1;
 	}
 	t->scan_timer = (struct loop_timer){.expired = scan, .arg = t};
@@ -427,10 +398,8 @@ streams_close(struct top *t)
 {
 	while (t->streams)
 		stream_free(t->streams);
-	if (t->changes.added)
-		loop_remove_fd(t->loop, &t->changes);
-	if (t->scan_timer.added)
-		loop_remove_timer(t->loop, &t->scan_timer);
+	loop_remove_fd(t->loop, &t->changes);
+	loop_remove_timer(t->loop, &t->scan_timer);
 	proc_close(t->changes.fd);
 	free(t->directory);
 }

@@ -3,6 +3,8 @@
 #define TOP_H
 
 #include "lib/acp/permit.h"
+#include "lib/attach/attach.h"
+#include "lib/run/endpoint.h"
 #include "lib/usage/usage.h"
 #include "lib/watch/watch.h"
 
@@ -31,29 +33,27 @@ struct stream {
 	struct watch watch;
 	struct watch_guest *guest;
 	struct usage *usage;
-	struct buf agent;        /* its name, plain text */
+	struct buf agent;        /* its name */
 	char *path;
 	uint64_t asked;          /* us on the loop's clock: when attaching to it began */
 	double started;          /* s since 1970, by its header */
 	uint64_t t;              /* us: of its last message */
-	unsigned connection;
+	unsigned connection;     /* from 1 */
 	bool shown;              /* all that it sends at first has been read */
 	bool over;               /* it has ended, or could not be attached to */
-	struct buf how;          /* plain text: how it ended */
+	struct buf how;          /* how it ended */
 };
 
 /* What acp-top has beside a session of lib/session. */
 struct seen {
-	struct stream *stream;
-	unsigned connection;     /* of the stream: those of older ones are not shown */
-	bool closed;             /* by its client */
+	unsigned connection;     /* of the stream, on which it is open: only the newest is shown; 0: its client has closed it */
 	bool requires_action;    /* a state of version 2 ... */
 	uint64_t changed;        /* ... and when it came, us */
 	bool works;              /* a sub-agent that has not become idle */
 	uint64_t began, active;  /* us: when it was seen first; of its last message, or of one of its sub-agents */
 	uint64_t turns;          /* that have begun; lib/session forgets them with the connection */
 	uint64_t ended, lasted;  /* when its last turn ended, and how long that was; ended 0: there was none */
-	struct buf stop;         /* how that turn ended, plain text; empty: as turns do */
+	struct buf stop;         /* how that turn ended; empty: as turns do */
 	struct buf text;         /* the end of what the agent said last */
 	struct buf recent;       /* its last messages, as records */
 };
@@ -61,7 +61,7 @@ struct seen {
 /* The data of a question. */
 struct ask {
 	struct top *top;
-	struct buf params, text; /* JSON; what it asks, plain text */
+	struct buf params, text; /* JSON; what it asks */
 	bool noted;              /* --watch-command runs for it, or has run ... */
 	struct permit *command;  /* ... and this is the process, while it runs; or NULL */
 };
@@ -70,33 +70,34 @@ struct ask {
 enum state { STATE_WAITING, STATE_MUTE, STATE_SILENT, STATE_TOOL, STATE_MODEL, STATE_IDLE, STATE_NONE, STATE_ENDED };
 
 enum order { ORDER_STATE, ORDER_AGENT, ORDER_TITLE, ORDER_TURN, ORDER_CONTEXT, ORDER_TOKENS, ORDER_COST, ORDERS };
-extern const char *const order_names[ORDERS];
 
-/* A row of the table: a session, or a stream that has none. It lasts until something more is read. */
+/* A row of the table: a session, or a stream that has none. It lasts until something more is read. Texts are as they were sent. */
 struct row {
 	struct stream *stream;
-	struct session *session; /* or NULL */
-	struct seen *seen;       /* likewise */
+	const struct session *session; /* or NULL */
+	const struct seen *seen; /* likewise */
 	const struct usage_session *usage; /* or NULL */
 	const struct session_request *question; /* for which it waits; or NULL */
-	const struct session_call *call; /* that runs: the newest; or NULL */
 	unsigned depth, queued;  /* depth: of a sub-agent; queued: prompts that wait for the end of the turn */
 	enum state state;
 	uint64_t now, since;     /* us in the stream's time: since when it is in this state; since 0: not known */
+	uint64_t turn;           /* us: how long its turn has been running, or its last one ran; 0: there was none */
+	struct slice title, directory; /* title: or else the id */
+	struct slice detail;     /* what it does: what is asked, the tool's title, how its turn or stream ended */
 	bool has_tokens, tokens_lower, has_cost;
 	uint64_t tokens;
 	struct usage_money cost;
 	/* For the order. */
-	enum order order;
-	size_t family, number;   /* the number of the family's head; its own */
-	const struct row *head;
-	enum state first;        /* of the head: the first state of its family */
+	size_t number, head;     /* its number, and that of the first of its family */
+	enum state first;        /* of a head: the first state of its family */
+	struct slice word;       /* of the head, by one of which families are sorted */
+	double figure;
 };
 
 struct totals {
 	size_t sessions, running, waiting;
 	bool shown, over;        /* each stream has been read as far as it goes now; has ended */
-	bool more;               /* turns that have ended may get more tokens */
+	bool live;               /* times go on, or turns that have ended may get more tokens */
 	struct buf cost;         /* of today, plain text; empty: none */
 };
 
@@ -111,11 +112,12 @@ struct top {
 	uint64_t drawn;          /* us on the loop's clock: when it was drawn last */
 	uint64_t began, printed; /* likewise: the program; the table (0: not yet) */
 	struct out out;          /* of --batch */
-	bool utf8;
+	bool utf8, color;
 	unsigned width;          /* of the table, in cells */
 	enum order order;
 	struct row *rows;
 	size_t nrows, room;
+	struct totals sums;
 	struct display *display; /* NULL: --batch */
 	struct buf said;         /* plain text in the last line of the screen */
 	struct permits commands; /* of --watch-command */
@@ -124,15 +126,11 @@ struct top {
 };
 
 /* common.c */
-/* Now, in the time of this stream, us. */
-uint64_t stream_now(const struct stream *);
 /* The one at this socket that has ended (shown until the next one there begins), or that goes on; or NULL. */
 struct stream *stream_at(const struct top *, const char *path, bool over);
 /* A line about a socket: on standard error, or in the last line of the screen until a key is pressed. */
 void top_say(struct top *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Draws when the last picture is so old, us. */
-void top_draw_after(struct top *, uint64_t us);
-/* Something has changed: draws soon. */
+/* Something has changed: draws soon, but not often. */
 void top_changed(struct top *);
 
 /* streams.c */
@@ -140,31 +138,21 @@ void top_changed(struct top *);
 int streams_open(struct top *);
 void streams_close(struct top *);
 
-/* rows.c: what the table holds now, in its order; last: no turn gets more tokens. 0, or -1 out of memory. */
-int rows_make(struct top *, bool last, struct totals *);
-/* The title, or else the id; the directory: plain text, or empty. */
-struct slice row_title(const struct row *);
-struct slice row_directory(const struct row *);
-/* What it does: "permission: ...", a tool's title; plain text. */
-struct slice row_detail(const struct row *);
-const char *state_name(enum state);
-/* us: how long its turn has been running, or its last one ran; 0: there was none. */
-uint64_t row_turn_time(const struct row *);
+/* rows.c: the rows as they are now, in their order, and the sums. Where memory is out, top.failed is set. */
+void rows_make(struct top *);
 
 /* put.c: each appends lines, and returns 0, or -1 out of memory. */
-int put_totals(const struct top *, const struct totals *, bool color, struct buf *);
+int put_totals(const struct top *, struct buf *);
 /* For people: the names of the columns, and a row in them. */
-int put_names(const struct top *, bool color, struct buf *);
+int put_names(const struct top *, struct buf *);
 int put_row(const struct top *, const struct row *, unsigned width, bool color, struct buf *);
 /* For programs: a row; NULL: the names. */
 int put_fields(const struct row *, enum format, struct buf *);
-/* All of it, in the format that is asked for. */
-int put_table(const struct top *, const struct totals *, struct buf *);
 
 /* display.c: the terminal. 0, or an exit status: it cannot be used, which has been reported. */
 int display_open(struct top *);
 void display_close(struct display *);
-int display_draw(struct display *, const struct totals *);
+int display_draw(struct display *);
 /* Its size may be another. */
 void display_resize(struct display *);
 /* A message of a session, as a record: it may be the one that is followed. */
@@ -172,18 +160,22 @@ void display_message(struct display *, const struct session *, struct slice reco
 /* A question has its response: its menu closes. */
 void display_answered(struct display *, const struct session_question *);
 
-/* follow.c: a session's messages, as acp-tap prints them, where the screen was. ended: acp-tap has. NULL with errno. */
-struct follow;
-struct follow *follow_open(struct top *, const struct row *, void (*ended)(void *arg, int status), void *arg);
-void follow_message(struct follow *, struct slice record);
-void follow_close(struct follow *);
-
-/* respond.c: the responses that a question allows; closed when it has one. NULL: out of memory. */
-struct respond;
-struct respond *respond_open(struct top *, const struct row *);
-/* Appends plain text. 0; 1: there is no such option; -1 out of memory. */
+/* respond.c: the response to a question, which it does not survive. Zero it to begin. */
+struct respond {
+	struct top *top;
+	const struct stream *stream;
+	const struct session_question *question; /* NULL: none */
+	const struct request *request;
+	size_t chosen;
+	struct attaching asked;
+	struct loop_fd response; /* of acp-share to our request to attach */
+	struct endpoint guest;
+};
+/* To the question of this row; the one before is closed. */
+void respond_open(struct respond *, struct top *, const struct row *);
+/* Appends the response of that number. 0; 1: there is no such one; -1 out of memory. */
 int respond_put_option(const struct respond *, size_t i, struct buf *to);
-/* Sends the response of that number, when acp-share lets us in; top_say reports what becomes of it. Stays connected until closed. */
+/* Sends it, when acp-share lets us in; top_say reports what becomes of it. Stays connected until closed. */
 void respond_send(struct respond *, size_t i);
 void respond_close(struct respond *);
 
