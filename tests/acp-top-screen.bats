@@ -62,6 +62,16 @@ three() {
 }
 
 # bats test_tags=slow
+@test "a socket that is named twice, and is not there, stays a row" {
+	screen 80 24 nowhere nowhere
+	shows 'ended: nowhere: No s'
+	# It would be attached again after two seconds, were it found in the directory.
+	sleep 4
+	shows 'ended: nowhere: No s'
+	quits 2
+}
+
+# bats test_tags=slow
 @test "it draws what changes, follows the terminal's size, and a new share is a new row" {
 	start
 	initialized

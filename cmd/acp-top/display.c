@@ -148,8 +148,8 @@ put_detail(const struct display *d, struct buf *to)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].n)
-			e |= buf_add_string(&line, line.n ? "  " : "") | buf_add_slice(&line, parts[i]);
-	return e | cells_put(to, buf_slice(&line), d->top->width) | buf_add_string(to, "\n");
+			e |= buf_add_string(&line, line.n ? "  " : "") || buf_add_slice(&line, parts[i]);
+	return e || cells_put(to, buf_slice(&line), d->top->width) || buf_add_string(to, "\n") ? -1 : 0;
 }
 
 static void
@@ -191,15 +191,15 @@ display_draw(struct display *d)
 	}
 	for (i = d->item < room ? 0 : d->item - room + 1; i < menu && y < LINES - FOOT; i++, y++) {
 		option.n = 0;
-		e |= put_item(d, i, &option) | buf_printf(&line, " %zu  ", i + 1)
-			| cells_put(&line, buf_slice(&option), t->width > 8 ? t->width - 8 : 0) | buf_add_string(&line, "\n");
+		e |= put_item(d, i, &option) || buf_printf(&line, " %zu  ", i + 1)
+			|| cells_put(&line, buf_slice(&option), t->width > 8 ? t->width - 8 : 0) || buf_add_string(&line, "\n");
 		draw_line(y, &line, i == d->item ? A_REVERSE : A_NORMAL);
 	}
 	e |= put_detail(d, &line);
 	draw_line(LINES - 2, &line, A_BOLD);
 	draw_last(d);
 	refresh();
-	return e;
+	return e ? -1 : 0;
 }
 
 /* --- the messages of a session, as acp-tap prints them: it runs on the terminal, and reads a recording that goes on --- */
@@ -234,22 +234,23 @@ start_tap(struct display *d, const struct row *r)
 {
 	char *const color = d->top->options->color == COLOR_NEVER ? "--color=never" : "--color=auto";
 	char *const argv[] = {"acp-tap", "--fold", color, "-", NULL};
-	struct proc_fd input;
+	struct proc_fd input = {.as = STDIN_FILENO};
 	const struct proc_spec spec = {.argv = argv, .fds = &input, .nfds = 1};
 	SCOPED struct buf records = {0};
-	int ends[2], e;
+	int ends[2], opened;
 
 	if (recording_put_header(&records, r->stream->started, top_name, NULL, NULL) < 0
 		|| buf_add_slice(&records, buf_slice(&r->seen->recent)) < 0 || proc_pipe(ends) < 0)
 		return -1;
-	e = endpoint_open(&d->tap, d->top->loop, -1, ends[1], 0) | endpoint_put(&d->tap, NULL, buf_slice(&records));
-	input = (struct proc_fd){ends[0], 0};
+	d->followed = r->session;
+	opened = endpoint_open(&d->tap, d->top->loop, -1, ends[1], 0);
+	input.ours = ends[0];
 	d->tap_child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = leave_follow, .arg = d};
 	proc_close(ends[0]);
-	if (d->tap_child.pid > 0)
-		loop_add_child(d->top->loop, &d->tap_child);
-	d->followed = r->session;
-	return d->tap_child.pid > 0 ? e : -1;
+	if (d->tap_child.pid < 0 || opened < 0)
+		return -1;
+	loop_add_child(d->top->loop, &d->tap_child);
+	return endpoint_put(&d->tap, NULL, buf_slice(&records));
 }
 
 static void
@@ -283,17 +284,21 @@ display_message(struct display *d, const struct session *s, struct slice record)
 
 /* --- keys --- */
 
-/* Where an arrow leads from one of n. */
-static size_t
-moved(int key, size_t at, size_t n)
+/* Does the key lead from one of n to another? Then *at is that one. */
+static bool
+moves(int key, size_t *at, size_t n)
 {
 	size_t by = key == KEY_PPAGE || key == KEY_NPAGE ? page() : 1;
 
 	if (key == KEY_HOME)
-		return 0;
-	if (key == KEY_UP || key == KEY_PPAGE)
-		return at - (by < at ? by : at);
-	return n == 0 ? 0 : key == KEY_END || at + by >= n ? n - 1 : at + by;
+		*at = 0;
+	else if (key == KEY_UP || key == KEY_PPAGE)
+		*at -= by < *at ? by : *at;
+	else if (key == KEY_DOWN || key == KEY_NPAGE || key == KEY_END)
+		*at = n == 0 ? 0 : key == KEY_END || *at + by >= n ? n - 1 : *at + by;
+	else
+		return false;
+	return true;
 }
 
 static void
@@ -345,10 +350,10 @@ menu_key(struct display *d, int key)
 	size_t n = items(d);
 
 	if (key == KEY_UP || key == KEY_DOWN)
-		d->item = moved(key, d->item, n);
+		moves(key, &d->item, n);
 	else if (key >= '1' && key <= '9' && (size_t)(key - '1') < n)
 		d->item = (size_t)(key - '1');
-	else if (key == '\r' || key == '\n' || key == KEY_ENTER) {
+	else if (key == '\r') {
 		/* After our response the connection stays until the question has a response. */
 		if (d->mode == MODE_ORDER)
 			d->top->order = (enum order)d->item;
@@ -364,7 +369,7 @@ search_key(struct display *d, int key)
 {
 	char c = (char)key;
 
-	if (key == ESCAPE || key == '\r' || key == '\n' || key == KEY_ENTER)
+	if (key == ESCAPE || key == '\r')
 		d->mode = MODE_TABLE;
 	if (key == ESCAPE)
 		return;
@@ -384,46 +389,28 @@ table_key(struct display *d, int key)
 {
 	struct top *t = d->top;
 	const struct row *r = chosen(d);
+	size_t at = d->chosen;
 
-	switch (key) {
-	case KEY_UP:
-	case KEY_DOWN:
-	case KEY_PPAGE:
-	case KEY_NPAGE:
-	case KEY_HOME:
-	case KEY_END:
-		choose(d, moved(key, d->chosen, t->nrows));
-		return;
-	case '/':
+	if (moves(key, &at, t->nrows))
+		choose(d, at);
+	else if (key == '/') {
 		d->search.n = 0;
 		d->mode = MODE_SEARCH;
-		return;
-	case 'n':
-		search(d, d->chosen + 1);
-		return;
-	case 'o':
-	case KEY_F(6):
+	} else if (key == 'n')
+		search(d, at + 1);
+	else if (key == 'o' || key == KEY_F(6)) {
 		d->mode = MODE_ORDER;
 		d->item = (size_t)t->order;
-		return;
-	case 'a':
-		if (!r || !r->question || !r->question->question->data) {
-			top_say(t, "it does not wait for you");
-			return;
-		}
+	} else if (key == 'a' && r && r->question && r->question->question->data) {
 		respond_open(&d->respond, t, r);
 		d->mode = MODE_RESPOND;
 		d->item = 0;
-		return;
-	case '\r':
-	case '\n':
-	case KEY_ENTER:
-		if (r && r->session)
-			enter_follow(d, r);
-		return;
-	case 'q':
+	} else if (key == 'a')
+		top_say(t, "it does not wait for you");
+	else if (key == '\r' && r && r->session)
+		enter_follow(d, r);
+	else if (key == 'q')
 		loop_stop(t->loop);
-	}
 }
 
 static void
@@ -444,7 +431,7 @@ on_keys(void *arg, short revents)
 	find_chosen(d);
 	while (d->mode != MODE_FOLLOW && (key = getch()) != ERR) {
 		d->top->said.n = 0;
-		handle[d->mode](d, key);
+		handle[d->mode](d, key == '\n' || key == KEY_ENTER ? '\r' : key);
 	}
 	/* The terminal has gone. */
 	if (revents & (POLLHUP | POLLERR))

@@ -62,10 +62,10 @@ print(struct top *t)
 	t->printed = now;
 	t->width = (unsigned)cli_columns(STDOUT_FILENO);
 	t->width = t->width ? t->width : DEFAULT_WIDTH;
-	e = text ? put_totals(t, to) | put_names(t, to) : o->format == FORMAT_TSV ? put_fields(NULL, FORMAT_TSV, to) : 0;
+	e = text ? put_totals(t, to) || put_names(t, to) : o->format == FORMAT_TSV && put_fields(NULL, FORMAT_TSV, to);
 	for (const struct row *r = t->rows; r < t->rows + t->nrows; r++)
 		e |= text ? put_row(t, r, t->width, t->color, to) : put_fields(r, o->format, to);
-	out_commit(&t->out, before, e);
+	out_commit(&t->out, before, e ? -1 : 0);
 	out_print(&t->out);
 	if (o->delay == 0 && t->nrows == 0 && t->status == 0) {
 		cli_warn(top_name, "%s", attach_nothing);

@@ -25,8 +25,8 @@ static const struct {
 	enum style style;
 	bool timed; /* how long it has been in it is shown */
 } states[] = {{"waiting", STYLE_MAGENTA, true}, {"no response", STYLE_RED, false}, {"silent", STYLE_RED, true},
-	{"tool", STYLE_YELLOW, true}, {"model", STYLE_GREEN, false}, {"idle", STYLE_PLAIN, false}, {"no session", STYLE_DIM, false},
-	{"ended", STYLE_DIM, false}};
+	{"tool", STYLE_YELLOW, true}, {"model", STYLE_GREEN, false}, {"idle", STYLE_PLAIN, false},
+	{"no session", STYLE_DIM, false}, {"ended", STYLE_DIM, false}};
 
 static const unsigned *
 layout(unsigned width)
@@ -281,10 +281,11 @@ put_fields(const struct row *row, enum format format, struct buf *to)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (format == FORMAT_TSV)
-			e |= buf_add_string(to, n++ ? "\t" : "") | text_plain(to, row ? fields[i].text : slice_of(fields[i].name));
+			e |= buf_add_string(to, n++ ? "\t" : "")
+				|| text_plain(to, row ? fields[i].text : slice_of(fields[i].name));
 		else if (fields[i].text.n)
 			e |= buf_printf(to, "%s\"%s\":", n++ ? "," : "{", fields[i].name)
-				| (fields[i].quoted ? json_quote(fields[i].text, to) : buf_add_slice(to, fields[i].text));
+				|| (fields[i].quoted ? json_quote(fields[i].text, to) : buf_add_slice(to, fields[i].text));
 	}
-	return e | buf_add_string(to, format == FORMAT_JSON ? "}\n" : "\n");
+	return e || buf_add_string(to, format == FORMAT_JSON ? "}\n" : "\n") ? -1 : 0;
 }

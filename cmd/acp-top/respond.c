@@ -57,8 +57,8 @@ void
 respond_open(struct respond *r, struct top *t, const struct row *row)
 {
 	respond_close(r);
-	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question->question, .request = row->question->request,
-		.asked = {.fd = -1, .passed = -1}};
+	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question->question,
+		.request = row->question->request, .asked = {.fd = -1, .passed = -1}};
 }
 
 /* acp-share does not read from a guest who does not read what it sends. */
@@ -81,8 +81,8 @@ put_response(const struct respond *r, struct buf *to)
 	*recording_put_time(t, r->request->t) = '\0';
 	return (r->request->what == ACP_ELICITATION_CREATE ? buf_printf(&result, "{\"action\":\"%s\"}", actions[r->chosen])
 		: acp_put_selected(&result, json_get(find_option(r, r->chosen), acp_option_id)))
-		|| buf_printf(to, "{\"from\":\"client\",\"asked\":%s,\"msg\":", t) || msg_make_result(to, r->request->id, buf_slice(&result))
-		|| buf_add_string(to, "}\n") ? -1 : 0;
+		|| buf_printf(to, "{\"from\":\"client\",\"asked\":%s,\"msg\":", t)
+		|| msg_make_result(to, r->request->id, buf_slice(&result)) || buf_add_string(to, "}\n") ? -1 : 0;
 }
 
 static void

@@ -102,8 +102,8 @@ add_row(struct top *t, struct stream *st, const struct session *s, const struct 
 	t->room = t->nrows == t->room ? room : t->room;
 	t->rows = r;
 	r += t->nrows;
-	*r = (struct row){.stream = st, .session = s, .seen = s ? s->data : NULL, .question = asks, .depth = depth, .now = stream_now(st),
-		.number = t->nrows, .head = depth ? r[-1].head : t->nrows, .first = STATE_ENDED};
+	*r = (struct row){.stream = st, .session = s, .seen = s ? s->data : NULL, .question = asks, .depth = depth,
+		.now = stream_now(st), .number = t->nrows, .head = depth ? r[-1].head : t->nrows, .first = STATE_ENDED};
 	t->nrows++;
 	find_state(r);
 	if (!s)
@@ -245,8 +245,8 @@ put_spent(const struct top *t, struct buf *to)
 						s->first && calendar_day(r->stream->started + (double)r->seen->began / 1e6) != day);
 	}
 	for (size_t i = 0; i < n; i++)
-		e |= buf_add_string(to, i ? ", " : "") | buf_add_string(to, all[i].money.most.units ? "<=" : "")
-			| decimal_put_money(all[i].money.amount, all[i].currency, to);
+		e |= buf_add_string(to, i ? ", " : "") || buf_add_string(to, all[i].money.most.units ? "<=" : "")
+			|| decimal_put_money(all[i].money.amount, all[i].currency, to);
 	return e;
 }
 

@@ -14,7 +14,7 @@
 #include "lib/run/system.h"
 
 enum {
-	SCAN = 2 * 1000 * 1000,  /* us between looks, where the system does not report what is new; and before one that is attached again */
+	SCAN = 2 * 1000 * 1000,  /* us between looks, where the system does not report what is new; and before one attaches again */
 	ENDED_MOST = 20,         /* streams that are shown after their end */
 	TEXT = 512,              /* bytes that are kept of what an agent said last: at least */
 	RECENT = 32 * 1024,      /* likewise, of a session's last messages */
@@ -88,6 +88,8 @@ name_call(struct session_call *call, const struct session_message *m)
 static int
 turn_end(struct seen *s, const struct session_turn *t)
 {
+	static const char *const message[] = {"message", NULL};
+
 	s->requires_action = false;
 	if (t->number == 0)
 		return 0;
@@ -95,7 +97,7 @@ turn_end(struct seen *s, const struct session_turn *t)
 	s->lasted = t->end - t->begin;
 	s->stop.n = 0;
 	if (t->failed)
-		return set_text(&s->stop, t->error, (const char *const[]){"message", NULL}) || s->stop.n ? 0 : buf_add_string(&s->stop, "failed");
+		return set_text(&s->stop, t->error, message) || s->stop.n ? 0 : buf_add_string(&s->stop, "failed");
 	return json_string_is(t->stop, "end_turn") || !t->stop.p ? 0 : json_unescape(t->stop, &s->stop);
 }
 
@@ -256,13 +258,6 @@ begin(struct watch *w, const struct watch_start *start)
 	return usage_begin(st->usage, start->started);
 }
 
-static int
-end(struct watch *w, bool cut)
-{
-	(void)cut;
-	return usage_end(((struct stream *)w->state)->usage);
-}
-
 static uint64_t
 caught_up(struct watch *w, uint64_t now, bool quiet)
 {
@@ -301,6 +296,7 @@ over(struct watch *w, const char *why)
 	watch_detach(st->guest);
 	st->guest = NULL;
 	st->over = st->shown = true;
+	t->failed |= usage_end(st->usage) < 0;
 	if (why) {
 		top_say(t, "%s", why);
 		t->status = t->directory ? t->status : EXIT_USAGE;
@@ -330,8 +326,8 @@ attach(struct top *t, const char *path)
 		return;
 	}
 	*st = (struct stream){.top = t, .asked = loop_now(t->loop), .path = strdup(path), .usage = usage_new(&spec)};
-	st->watch = (struct watch){.name = top_name, .state = st, .frame = &t->options->frame, .limits = &limits, .happened = happened,
-		.begin = begin, .message = message, .event = event, .end = end, .tick = caught_up};
+	st->watch = (struct watch){.name = top_name, .state = st, .frame = &t->options->frame, .limits = &limits,
+		.happened = happened, .begin = begin, .message = message, .event = event, .tick = caught_up};
 	DL_APPEND(t->streams, st);
 	t->failed |= !st->path || !st->usage;
 	st->guest = t->failed ? NULL : watch_attach(&st->watch, t->loop, path, over, &why);

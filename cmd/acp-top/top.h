@@ -71,7 +71,7 @@ enum state { STATE_WAITING, STATE_MUTE, STATE_SILENT, STATE_TOOL, STATE_MODEL, S
 
 enum order { ORDER_STATE, ORDER_AGENT, ORDER_TITLE, ORDER_TURN, ORDER_CONTEXT, ORDER_TOKENS, ORDER_COST, ORDERS };
 
-/* A row of the table: a session, or a stream that has none. It lasts until something more is read. Texts are as they were sent. */
+/* A row of the table: a session, or a stream that has none. It lasts until more is read. Texts are as they were sent. */
 struct row {
 	struct stream *stream;
 	const struct session *session; /* or NULL */
