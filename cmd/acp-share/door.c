@@ -71,16 +71,16 @@ static int
 put_list(const struct share *s, struct buf *to)
 {
 	char *cwd = getcwd(NULL, 0);
-	int r = buf_printf(to, "{\"pid\":%ld,\"version\":\"" VERSION "\",\"started\":%.3f", (long)getpid(), frame_started(s->frame));
+	bool failed = buf_printf(to, "{\"pid\":%ld,\"version\":\"" VERSION "\"", (long)getpid())
+		|| buf_printf(to, ",\"started\":%.3f", frame_started(s->frame))
+		|| put_text(to, ",\"name\":", s->name) || put_text(to, ",\"cwd\":", cwd ? cwd : "?")
+		|| buf_add_string(to, ",") || preface_put_list(&s->preface, to)
+		|| buf_printf(to, ",\"answers\":%s,\"guests\":%zu", s->answers ? "true" : "false", s->nguests)
+		|| buf_printf(to, ",\"messages\":{\"down\":%" PRIu64, s->messages[ACP_DOWN])
+		|| buf_printf(to, ",\"up\":%" PRIu64 "}}\n", s->messages[ACP_UP]);
 
-	if (r == 0)
-		r = put_text(to, ",\"name\":", s->name) < 0 || put_text(to, ",\"cwd\":", cwd ? cwd : "?") < 0 ||
-			buf_add_string(to, ",") < 0 || preface_put_list(&s->preface, to) < 0 ? -1 : 0;
 	free(cwd);
-	if (r < 0)
-		return -1;
-	return buf_printf(to, ",\"answers\":%s,\"guests\":%zu,\"messages\":{\"down\":%" PRIu64 ",\"up\":%" PRIu64 "}}\n",
-		s->answers ? "true" : "false", s->nguests, s->messages[ACP_DOWN], s->messages[ACP_UP]);
+	return failed ? -1 : 0;
 }
 
 /* The descriptor for a new guest. -1 with errno. */
@@ -151,18 +151,16 @@ static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct conn *c = arg;
-	struct buf reply = {0};
-	int r;
+	SCOPED struct buf reply = {0};
+	bool failed;
 
 	if (got == INPUT_TORN)
 		return true;
-	r = got == INPUT_LINE ? handle_request(c, line->text, &reply) : put_error(&reply, "a request that is too long");
-	if (r == 0)
-		r = endpoint_put(&c->peer, NULL, buf_slice(&reply));
-	buf_free(&reply);
+	failed = (got == INPUT_LINE ? handle_request(c, line->text, &reply) : put_error(&reply, "a request that is too long"))
+		|| endpoint_put(&c->peer, NULL, buf_slice(&reply));
 	endpoint_finish(&c->peer);
 	endpoint_close_in(&c->peer);
-	if (r < 0)
+	if (failed)
 		endpoint_close(&c->peer);
 	return true;
 }

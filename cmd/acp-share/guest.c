@@ -39,8 +39,6 @@ struct call {
 	struct call *prev, *next;
 };
 
-static const struct slice nothing = {NULL, 0};
-
 static enum acp_side
 sender(enum acp_direction dir)
 {
@@ -126,7 +124,7 @@ guests_copy(struct share *s, int built, const struct guest *except)
 
 /* What is meant for one guest alone is never lost: who cannot get it is detached, and may begin anew. */
 static void
-send_to_guest(struct guest *g, int built, struct buf *record)
+send_to_guest(struct guest *g, int built, const struct buf *record)
 {
 	const char *why = built < 0 ? "out of memory" : g->end.out.queued > RESPONSES ? "does not read its responses" : NULL;
 
@@ -136,7 +134,6 @@ send_to_guest(struct guest *g, int built, struct buf *record)
 		frame_warn(g->share->frame, "guest.%" PRIu64 ": %s: detached", g->number, why);
 		endpoint_close(&g->end);
 	}
-	buf_free(record);
 }
 
 /* What a guest wrote goes nowhere. */
@@ -144,7 +141,7 @@ static void
 reject(struct guest *g, const char *why)
 {
 	struct share *s = g->share;
-	struct buf record = {0};
+	SCOPED struct buf record = {0};
 
 	frame_warn(s->frame, "guest.%" PRIu64 ": line %" PRIu64 ": %s: discarded", g->number, g->end.in.lines, why);
 	send_to_guest(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
@@ -154,13 +151,11 @@ reject(struct guest *g, const char *why)
 static void
 send_error_to_guest(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
 {
-	SCOPED struct buf text = {0};
-	struct buf record = {0};
-	int r = msg_make_error(&text, id, code, why, nothing);
+	SCOPED struct buf text = {0}, record = {0};
+	bool failed = msg_make_error(&text, id, code, why, slice(NULL, 0))
+		|| recording_put_response(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
 
-	if (r == 0)
-		r = recording_put_response(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
-	send_to_guest(g, r, &record);
+	send_to_guest(g, failed ? -1 : 0, &record);
 }
 
 /* --- requests of guests --- */
@@ -256,17 +251,15 @@ guests_response(struct share *s, void *tag, const struct message *message)
 	struct call *c = tag;
 	struct guest *g = c->guest;
 	struct splices with = {.n = 0};
-	SCOPED struct buf text = {0};
-	struct buf record = {0};
-	int r;
+	SCOPED struct buf text = {0}, record = {0};
+	bool failed;
 
 	share_show(s, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, message, g);
 	if (g) {
 		splice_value(&with, message->msg.id, buf_slice(&c->id));
-		r = splice_write(message->msg.text, with.at, with.n, &text);
-		if (r == 0)
-			r = recording_put_response(&record, message->t, 0, message->from, buf_slice(&text));
-		send_to_guest(g, r, &record);
+		failed = splice_write(message->msg.text, with.at, with.n, &text)
+			|| recording_put_response(&record, message->t, 0, message->from, buf_slice(&text));
+		send_to_guest(g, failed ? -1 : 0, &record);
 	}
 	call_free(s, c);
 }
@@ -347,21 +340,13 @@ handle_message(struct guest *g, struct slice text, enum acp_direction dir, struc
 	struct msg m;
 	int code, r = 0;
 
-	switch (msg_scan(text, &m, &error)) {
-	case MSG_NOISE:
-		reject(g, error.what);
-		return;
-	case MSG_RESPONSE:
-		respond(g, &m, dir, asked);
-		return;
-	default:
-		break;
-	}
-	why = objection(g, &m, dir, &code);
+	why = msg_scan(text, &m, &error) == MSG_NOISE ? error.what : m.kind != MSG_RESPONSE ? objection(g, &m, dir, &code) : NULL;
 	if (why && m.kind == MSG_REQUEST)
 		send_error_to_guest(g, m.id, dir, code, why);
 	else if (why)
 		reject(g, why);
+	else if (m.kind == MSG_RESPONSE)
+		respond(g, &m, dir, asked);
 	else if (m.what == ACP_CANCEL_REQUEST)
 		cancel_by_id(g, json_get(m.params, acp_request_id));
 	else
@@ -465,7 +450,6 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	struct guest *g = calloc(1, sizeof(*g));
 	SCOPED struct buf text = {0};
 	char *const hops[] = {(char *)s->name, NULL};
-	int r;
 
 	if (!g)
 		return -1;
@@ -473,11 +457,9 @@ guest_add(struct share *s, int fd, enum attach_want want)
 		.answers = want == ATTACH_ANSWER};
 	DL_APPEND(s->guests, g);
 	s->nguests++;
-	r = endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD);
-	if (r == 0 && (r = recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops)) == 0 &&
-		(r = preface_put(&s->preface, &text)) == 0)
-		r = endpoint_put(&g->end, NULL, buf_slice(&text));
-	if (r == 0)
+	if (endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD) == 0
+		&& recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops) == 0
+		&& preface_put(&s->preface, &text) == 0 && endpoint_put(&g->end, NULL, buf_slice(&text)) == 0)
 		return 0;
 	guest_free(g);
 	errno = errno ? errno : ENOMEM;

@@ -40,7 +40,7 @@ put_value(struct buf *to, struct slice value)
 		return buf_add_slice(to, value);
 	case JSON_ARRAY:
 		while (r == 0 && json_next(&it, &key, &object))
-			r = -(to->n && buf_add_string(to, ",")) | put_value(to, json_get(object, "id"));
+			r = to->n && buf_add_string(to, ",") ? -1 : put_value(to, json_get(object, "id"));
 		return r;
 	default:
 		return 0;

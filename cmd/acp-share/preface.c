@@ -293,14 +293,12 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 		request = remove_waiting(p, m);
 	if ((!changes && what != ACP_SESSION_PROMPT) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
 		/* It leaves all as it was. */
-	} else if (what == ACP_SESSION_PROMPT) {
+	} else if (what == ACP_SESSION_PROMPT || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
+		s = find(p, buf_slice(&id));
 		/* No call survives its turn. */
-		s = find(p, buf_slice(&id));
-		if (s)
+		if (s && what == ACP_SESSION_PROMPT)
 			items_free(p, s, true);
-	} else if (what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
-		s = find(p, buf_slice(&id));
-		if (s)
+		else if (s)
 			session_close(p, s);
 	} else {
 		see_session(p, buf_slice(&id), what, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
@@ -390,20 +388,15 @@ put_peer(struct slice hello, const char *member, struct buf *to)
 {
 	struct slice info = json_get(hello, member), name, version;
 	SCOPED struct buf text = {0};
-	int r = 0;
 
 	if (!info.p)
 		info = json_get(hello, "info");
-	name = json_get(info, "name");
-	version = json_get(info, "version");
-	if (json_type(name) != JSON_STRING)
+	name = json_get_string(info, "name");
+	version = json_get_string(info, "version");
+	if (!name.p)
 		return buf_add_string(to, "null");
-	r = json_unescape(name, &text);
-	if (r == 0 && json_type(version) == JSON_STRING)
-		r = buf_add_string(&text, " ") < 0 || json_unescape(version, &text) < 0 ? -1 : 0;
-	if (r == 0)
-		r = json_quote(buf_slice(&text), to);
-	return r;
+	return json_unescape(name, &text) || (version.p && (buf_add_string(&text, " ") || json_unescape(version, &text)))
+		|| json_quote(buf_slice(&text), to) ? -1 : 0;
 }
 
 static struct msg
