@@ -86,10 +86,9 @@ put_response(const struct respond *r, struct buf *to)
 }
 
 static void
-fail(struct respond *r, char *why)
+fail(struct respond *r, const char *why)
 {
 	top_say(r->top, "%s", why ? why : "out of memory");
-	free(why);
 	disconnect(r);
 }
 
@@ -111,16 +110,17 @@ attached(void *arg, short revents)
 		fail(r, why);
 	else if (endpoint_open(&r->guest, r->top->loop, to.fd, to.fd, 0) < 0 || respond_put_option(r, r->chosen, &option)
 		|| !buf_string(&option) || put_response(r, &record) || endpoint_put(&r->guest, NULL, buf_slice(&record)) < 0)
-		fail(r, strdup("the response could not be sent"));
+		fail(r, "the response could not be sent");
 	else
 		top_say(r->top, "sent: %s", option.p);
+	free(why);
 }
 
 void
 respond_send(struct respond *r, size_t i)
 {
 	SCOPED struct buf option = {0};
-	char *why;
+	char *why = NULL;
 
 	disconnect(r);
 	r->chosen = i;
@@ -132,4 +132,5 @@ respond_send(struct respond *r, size_t i)
 		r->response = (struct loop_fd){.fd = r->asked.fd, .events = POLLIN, .ready = attached, .arg = r};
 		loop_add_fd(r->top->loop, &r->response);
 	}
+	free(why);
 }

@@ -289,6 +289,7 @@ over(struct watch *w, const char *why)
 	/* A share that has been restarted listens there again. */
 	if (t->directory && !t->scan_timer.added)
 		loop_add_timer(t->loop, &t->scan_timer, SCAN);
+	/* What ended there before is shown on. */
 	if (why && stream_at(t, st->path, true)) {
 		stream_free(st);
 		return;
@@ -304,6 +305,7 @@ over(struct watch *w, const char *why)
 	}
 	if (why || !st->how.n)
 		t->failed |= text_plain(&st->how, slice_of(why ? why : "acp-share has ended")) < 0;
+	/* Of more than some, the one that was found first is shown no more. */
 	DL_FOREACH(t->streams, one) {
 		first = first || !one->over ? first : one;
 		n += one->over;
