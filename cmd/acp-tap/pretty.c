@@ -363,7 +363,7 @@ join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 static bool
 folds(struct pretty *p)
 {
-	p->in_place = p->fold != 0 && p->watch->stream && log_is_terminal(p->watch->out.log);
+	p->in_place = p->fold != 0 && p->watch->stream && isatty(log_fd(p->watch->out.log));
 	if (p->fold < 0)
 		p->fold = p->in_place;
 	return p->fold;

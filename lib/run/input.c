@@ -1,12 +1,13 @@
 #include "lib/run/input.h"
 
 #include <errno.h>
+#include <poll.h>
 
 int
 input_open(struct input *in, int fd, size_t limit)
 {
 	*in = (struct input){.limit = limit};
-	return io_reader(&in->io, fd);
+	return io_open(&in->io, fd, false);
 }
 
 void
@@ -146,11 +147,12 @@ input_line(struct input *in, struct line *line)
 enum input_got
 input_next(struct input *in, struct line *line)
 {
+	struct pollfd p = {.fd = in->io.fd, .events = POLLIN};
 	enum input_got got;
 
 	do
 		got = input_line(in, line);
-	while (got == INPUT_NOTHING && (input_fill(in) >= 0 || (errno == EAGAIN && io_wait(&in->io) == 0)));
+	while (got == INPUT_NOTHING && (input_fill(in) >= 0 || (errno == EAGAIN && (poll(&p, 1, -1) >= 0 || errno == EINTR))));
 	return got;
 }
 

@@ -20,8 +20,8 @@ ready(int fd, short events)
 	return poll(&p, 1, 0) > 0;
 }
 
-static int
-io_adopt(struct io *io, int fd, bool writing)
+int
+io_open(struct io *io, int fd, bool writing)
 {
 	struct stat st;
 	int own;
@@ -51,26 +51,6 @@ io_adopt(struct io *io, int fd, bool writing)
 		}
 	}
 	return 0;
-}
-
-int
-io_reader(struct io *io, int fd)
-{
-	return io_adopt(io, fd, false);
-}
-
-int
-io_writer(struct io *io, int fd)
-{
-	return io_adopt(io, fd, true);
-}
-
-int
-io_wait(const struct io *io)
-{
-	struct pollfd p = {.fd = io->fd, .events = POLLIN};
-
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
 }
 
 ssize_t
@@ -140,7 +120,7 @@ io_unread(int copy, struct buf *to)
 	char bytes[4096];
 	ssize_t n;
 
-	if (copy >= 0 && io_reader(&io, fd < 0 ? copy : fd) == 0)
+	if (copy >= 0 && io_open(&io, fd < 0 ? copy : fd, false) == 0)
 		while (r == 0 && (n = io_read(&io, bytes, sizeof(bytes))) > 0)
 			r = buf_add(to, bytes, (size_t)n);
 	io_close(&io, false);

@@ -33,16 +33,13 @@ struct io {
 };
 
 /*
- * Take over a descriptor to read from or to write to. The descriptor belongs to the io from now
+ * Takes over a descriptor to read from or to write to. The descriptor belongs to the io from now
  * on, whatever is returned: 0, or -1 with errno.
  */
-int io_reader(struct io *, int fd);
-int io_writer(struct io *, int fd);
+int io_open(struct io *, int fd, bool writing);
 /* Both as read and writev, but -1 with EAGAIN instead of waiting, and ECONNRESET read as end of input (0). */
 ssize_t io_read(struct io *, void *, size_t);
 ssize_t io_writev(struct io *, const struct iovec *, int);
-/* Waits until there is something to read. 0, or -1 with errno. */
-int io_wait(const struct io *);
 /*
  * Waits until something is there on a pipe or socket, and copies at most n bytes of it. 0 at its end; -1 with errno, also where
  * only taking it out would show it (a pipe, where the system is not Linux).

@@ -9,7 +9,7 @@
 #include "lib/run/io.h"
 #include "lib/run/log_file.h"
 #include "lib/run/loop.h"
-#include "lib/run/proc.h"
+#include "lib/run/proc_parts.h"
 
 enum {
 	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
@@ -241,11 +241,12 @@ open_file(struct log *l, const char *name)
 {
 	struct io old = l->io;
 	struct stat st;
-	bool no_reader, created = stat(name, &st) < 0;
-	int fd = log_file_open(name, &no_reader);
+	bool created = stat(name, &st) < 0, fifo = !created && S_ISFIFO(st.st_mode);
+	int fd = proc_raise(open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
 
-	if (fd < 0 && !no_reader)
+	if (fd < 0 && !(fifo && errno == ENXIO))
 		return -1;
+	/* A FIFO that nobody reads can not be opened without waiting. */
 	if (fd < 0) {
 		l->reader = READER_AWAITED;
 		io_close(&l->io, false); /* the file before it: nothing more is for that */
@@ -300,7 +301,7 @@ log_open(const struct log_spec *spec, char **why)
 		r = open_file(l, l->name);
 	} else if (l->name) {
 		fd = fcntl(spec->waits || spec->output ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
-		r = fd < 0 ? -1 : io_writer(&l->io, fd);
+		r = fd < 0 ? -1 : io_open(&l->io, fd, true);
 	}
 	if (r == 0 && add_due(l) == 0)
 		return l;
@@ -465,12 +466,6 @@ const char *
 log_name(const struct log *l)
 {
 	return l->name;
-}
-
-bool
-log_is_terminal(const struct log *l)
-{
-	return isatty(l->io.fd) == 1;
 }
 
 int

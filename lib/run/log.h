@@ -67,7 +67,6 @@ uint64_t log_lost(const struct log *);
 const char *log_why(const struct log *);
 /* Its name now. */
 const char *log_name(const struct log *);
-bool log_is_terminal(const struct log *);
 /* What it writes to, to ask a terminal for its size; -1: nothing is open. */
 int log_fd(const struct log *);
 /* What it was to be written for has failed: where nothing has been written the file stays as it was. Then close it. */

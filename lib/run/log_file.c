@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
-#include "lib/run/proc_parts.h"
 
 enum { NAME_MOST = 64 * 1024 }; /* the longest expanded name */
 
@@ -140,16 +139,4 @@ log_file_why(const char *name)
 		: errno == ENOTSUP ? "it is not a regular file" : strerror(errno);
 
 	return bytes_printf("%s: %s", name, why);
-}
-
-int
-log_file_open(const char *name, bool *no_reader)
-{
-	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600), error = errno;
-	struct stat st;
-
-	/* A FIFO that nobody reads can not be opened without waiting. */
-	*no_reader = fd < 0 && error == ENXIO && stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
-	errno = error;
-	return proc_raise(fd);
 }

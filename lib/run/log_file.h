@@ -10,11 +10,6 @@ enum { LOG_FILE_LOWEST = 8 };
 
 /* The name as of now, expanded by strftime, %p being the pid; what is expanded has its directory made, 0700. The caller frees it. NULL with errno. */
 char *log_file_name(const char *path);
-/*
- * Opens it to append, without waiting for anything; makes a file with mode 0600. -1 with errno; *no_reader: it is a FIFO that
- * nobody reads, which can not be opened without waiting.
- */
-int log_file_open(const char *name, bool *no_reader);
 /* Is this regular file standard input, or one of these names of inputs (NULL-terminated, or NULL)? */
 bool log_file_is_input(const struct stat *, char *const *inputs);
 /* Locks an output until fd is closed. 0, or -1 with EWOULDBLOCK: somebody else has the lock. */

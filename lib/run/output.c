@@ -9,7 +9,7 @@ int
 output_open(struct output *out, int fd)
 {
 	*out = (struct output){0};
-	return io_writer(&out->io, fd);
+	return io_open(&out->io, fd, true);
 }
 
 static struct output_part *

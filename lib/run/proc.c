@@ -193,10 +193,6 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 
 	if (stage)
 		*stage = PROC_FORK;
-	if (spec->nfds > PROC_FDS) {
-		errno = EINVAL;
-		return -1;
-	}
 	environment = make_environment(spec);
 	if (!environment || proc_pipe(report) < 0) {
 		free(environment);
@@ -264,17 +260,14 @@ proc_signal_name(int signal)
 const char *
 proc_describe(int status, char *buf, size_t size)
 {
-	const char *name;
+	const char *name = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
 
-	if (!WIFSIGNALED(status)) {
-		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
-		return buf;
-	}
-	name = proc_signal_name(WTERMSIG(status));
 	if (name)
 		snprintf(buf, size, "signal %s", name);
-	else
+	else if (WIFSIGNALED(status))
 		snprintf(buf, size, "signal %d", WTERMSIG(status));
+	else
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
 	return buf;
 }
 

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,24 +13,16 @@ enum {
 	STEP = 20,       /* ms between two looks at the groups */
 };
 
-/* --- orders, one a line: +GROUP, -GROUP, and the goodbye, a dot --- */
+/* --- orders, one a line: +GROUP, -GROUP, and the goodbye, .0 --- */
 
 static void
-order(struct proc_guardian *g, const char *what)
-{
-	if (g->fd >= 0 && write(g->fd, what, strlen(what)) < 0 && errno == EPIPE) {
-		close(g->fd);
-		g->fd = -1;
-	}
-}
-
-static void
-order_group(struct proc_guardian *g, char what, pid_t group)
+order(struct proc_guardian *g, char what, pid_t group)
 {
 	char text[32];
+	int n = snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
 
-	snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
-	order(g, text);
+	if (g->fd >= 0 && write(g->fd, text, (size_t)n) < 0 && errno == EPIPE)
+		g->fd = proc_close(g->fd);
 }
 
 /* --- what the guardian does --- */
@@ -88,31 +79,17 @@ end_groups(const struct groups *g)
 static bool
 obey_all(struct groups *g, int fd)
 {
-	char text[32];
-	size_t n = 0;
-	pid_t group;
-	ssize_t r;
-	char c;
+	FILE *orders = fdopen(fd, "r");
+	long group;
+	char what;
 
-	/* Orders are few and short: a byte at a time keeps it simple. */
-	while ((r = read(fd, &c, 1)) != 0) {
-		if (r < 0 && errno != EINTR)
-			break;
-		if (r < 0)
-			continue;
-		if (c != '\n') {
-			if (n < sizeof(text) - 1)
-				text[n++] = c;
-			continue;
-		}
-		text[n] = '\0';
-		n = 0;
-		group = (pid_t)strtol(text + 1, NULL, 10);
-		if (text[0] == '.')
+	/* No signal has a handler here: none interrupts what is read. */
+	while (orders && fscanf(orders, " %c%ld", &what, &group) == 2) {
+		if (what == '.')
 			return true;
-		if (text[0] == '+')
-			groups_add(g, group);
-		for (size_t i = 0; text[0] == '-' && i < g->n; i++)
+		if (what == '+')
+			groups_add(g, (pid_t)group);
+		for (size_t i = 0; what == '-' && i < g->n; i++)
 			if (g->at[i] == group)
 				g->at[i--] = g->at[--g->n];
 	}
@@ -166,19 +143,19 @@ proc_guardian_start(struct proc_guardian *g)
 void
 proc_guardian_add(struct proc_guardian *g, pid_t group)
 {
-	order_group(g, '+', group);
+	order(g, '+', group);
 }
 
 void
 proc_guardian_remove(struct proc_guardian *g, pid_t group)
 {
-	order_group(g, '-', group);
+	order(g, '-', group);
 }
 
 void
 proc_guardian_stop(struct proc_guardian *g)
 {
-	order(g, ".\n");
+	order(g, '.', 0);
 	proc_close(g->fd);
 	if (g->pid > 0)
 		proc_reap(g->pid);

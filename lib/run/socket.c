@@ -13,27 +13,13 @@
 
 enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
 
-/* Room for the descriptors that come with what is read. */
 const size_t socket_path_size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 
+/* Room for the descriptors that come with what is read. */
 union control {
 	char room[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
 };
-
-static int
-address_of(const char *path, struct sockaddr_un *address)
-{
-	size_t n = strlen(path);
-
-	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (n >= sizeof(address->sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address->sun_path, path, n + 1);
-	return 0;
-}
 
 /* Makes it close-on-exec (no other thread of ours starts programs meanwhile), and O_NONBLOCK or not: here it is ours alone. */
 static int
@@ -44,19 +30,29 @@ set_flags(int fd, int flags)
 	return proc_close(fd);
 }
 
+/* A socket with these flags, and the address for the path. */
+static int
+new_socket(const char *path, int flags, struct sockaddr_un *address)
+{
+	size_t n = strlen(path);
+
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (n >= sizeof(address->sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address->sun_path, path, n + 1);
+	return set_flags(socket(AF_UNIX, SOCK_STREAM, 0), flags);
+}
+
 int
 socket_listen(const char *path)
 {
 	struct sockaddr_un address;
-	int fd;
+	int fd = new_socket(path, O_NONBLOCK, &address);
 
-	if (address_of(path, &address) < 0)
-		return -1;
-	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), O_NONBLOCK);
-	if (fd < 0)
-		return -1;
 	/* Nobody can connect before it listens, and then the mode is set. */
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0)
+	if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0))
 		return proc_close(fd);
 	return fd;
 }
@@ -81,11 +77,8 @@ static int
 connect_to(const char *path, int flags)
 {
 	struct sockaddr_un address;
-	int fd;
+	int fd = new_socket(path, flags, &address);
 
-	if (address_of(path, &address) < 0)
-		return -1;
-	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), flags);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
 	return proc_close(fd);

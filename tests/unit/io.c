@@ -57,8 +57,8 @@ test_pipe(void)
 	CHECK(pipe(p) == 0);
 	theirs[0] = dup(p[0]);
 	theirs[1] = dup(p[1]);
-	CHECK(io_reader(&in, p[0]) == 0 && in.kind == kind);
-	CHECK(io_writer(&out, p[1]) == 0 && out.kind == kind);
+	CHECK(io_open(&in, p[0], false) == 0 && in.kind == kind);
+	CHECK(io_open(&out, p[1], true) == 0 && out.kind == kind);
 	CHECK(would_wait(io_read(&in, c, sizeof(c))));
 	CHECK(write_text(&out, "abcdef") == 6);
 	CHECK(io_read(&in, c, sizeof(c)) == 4 && memcmp(c, "abcd", 4) == 0);
@@ -90,7 +90,7 @@ test_pipe_without_a_reader(void)
 
 	CHECK(pipe(p) == 0);
 	close(p[0]);
-	CHECK(io_writer(&out, p[1]) == 0);
+	CHECK(io_open(&out, p[1], true) == 0);
 	CHECK(write_text(&out, "x") == -1 && errno == EPIPE);
 	io_close(&out, false);
 
@@ -99,7 +99,7 @@ test_pipe_without_a_reader(void)
 	p[0] = open(path, O_RDONLY | O_NONBLOCK);
 	p[1] = open(path, O_WRONLY);
 	close(p[0]);
-	CHECK(io_writer(&out, p[1]) == 0 && out.kind == IO_POLLED);
+	CHECK(io_open(&out, p[1], true) == 0 && out.kind == IO_POLLED);
 	CHECK(write_text(&out, "x") == -1 && errno == EPIPE);
 	io_close(&out, false);
 }
@@ -142,7 +142,7 @@ test_pipe_of_another_user(void)
 		close(p[1]);
 		return;
 	}
-	CHECK(io_reader(&in, p[0]) == 0 && in.kind == IO_POLLED);
+	CHECK(io_open(&in, p[0], false) == 0 && in.kind == IO_POLLED);
 	CHECK(seteuid(0) == 0);
 	CHECK(would_wait(io_read(&in, &c, 1)));
 	CHECK(write(p[1], "x", 1) == 1 && io_read(&in, &c, 1) == 1 && c == 'x');
@@ -161,8 +161,8 @@ test_sockets(void)
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
 	theirs[0] = dup(a[0]);
 	theirs[1] = dup(a[1]);
-	CHECK(io_reader(&in, a[0]) == 0 && in.kind == IO_SOCKET);
-	CHECK(io_writer(&out, a[1]) == 0 && out.kind == IO_SOCKET);
+	CHECK(io_open(&in, a[0], false) == 0 && in.kind == IO_SOCKET);
+	CHECK(io_open(&out, a[1], true) == 0 && out.kind == IO_SOCKET);
 	CHECK(would_wait(io_read(&in, c, sizeof(c))));
 	CHECK(write_text(&out, "ab") == 2 && io_read(&in, c, sizeof(c)) == 2);
 	CHECK(fill(&out) > 0);
@@ -189,13 +189,13 @@ test_reset_is_the_end(void)
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
 	CHECK(write(a[0], "unread", 6) == 6);
 	close(a[1]);
-	CHECK(io_reader(&in, a[0]) == 0);
+	CHECK(io_open(&in, a[0], false) == 0);
 	CHECK(io_read(&in, &c, 1) == 0);
 	io_close(&in, false);
 
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
 	close(a[1]);
-	CHECK(io_writer(&out, a[0]) == 0);
+	CHECK(io_open(&out, a[0], true) == 0);
 	/* SIGPIPE has its default here: MSG_NOSIGNAL keeps it away. */
 	CHECK(write_text(&out, "x") == -1 && errno == EPIPE);
 	io_close(&out, false);
@@ -212,14 +212,14 @@ test_file(void)
 	snprintf(path, sizeof(path), "%s/file", check_folder());
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	CHECK(fd >= 0);
-	CHECK(io_writer(&io, dup(fd)) == 0 && io.kind == IO_FILE);
+	CHECK(io_open(&io, dup(fd), true) == 0 && io.kind == IO_FILE);
 	CHECK(write_text(&io, "abc") == 3);
 	io_close(&io, false);
 	CHECK(lseek(fd, 0, SEEK_SET) == 0);
-	CHECK(io_reader(&io, fd) == 0 && io.kind == IO_FILE);
+	CHECK(io_open(&io, fd, false) == 0 && io.kind == IO_FILE);
 	CHECK(io_read(&io, c, sizeof(c)) == 3 && io_read(&io, c, sizeof(c)) == 0);
 	io_close(&io, false);
-	CHECK(io_writer(&io, open("/dev/full", O_WRONLY)) == 0);
+	CHECK(io_open(&io, open("/dev/full", O_WRONLY), true) == 0);
 	CHECK(write_text(&io, "x") == -1 && errno == ENOSPC);
 	io_close(&io, false);
 }
@@ -235,8 +235,8 @@ test_terminal(void)
 	CHECK(openpty(&master, &slave, NULL, NULL, NULL) == 0);
 	theirs = dup(slave);
 	CHECK(tcgetattr(theirs, &before) == 0);
-	CHECK(io_reader(&in, slave) == 0 && in.kind == IO_POLLED);
-	CHECK(io_writer(&out, dup(theirs)) == 0 && out.kind == IO_POLLED);
+	CHECK(io_open(&in, slave, false) == 0 && in.kind == IO_POLLED);
+	CHECK(io_open(&out, dup(theirs), true) == 0 && out.kind == IO_POLLED);
 	CHECK(would_wait(io_read(&in, c, sizeof(c))));
 	CHECK(write(master, "ab\n", 3) == 3 && io_read(&in, c, sizeof(c)) == 3);
 	CHECK(write_text(&out, "xyz") == 3);
@@ -255,9 +255,9 @@ test_what_is_not_open(void)
 	struct io io;
 	char c;
 
-	CHECK(io_reader(&io, -1) == -1 && errno == EBADF && io.kind == IO_CLOSED && io.fd == -1);
+	CHECK(io_open(&io, -1, false) == -1 && errno == EBADF && io.kind == IO_CLOSED && io.fd == -1);
 	io_close(&io, false);
-	CHECK(io_reader(&io, open("/", O_RDONLY)) == 0);
+	CHECK(io_open(&io, open("/", O_RDONLY), false) == 0);
 	CHECK(io_read(&io, &c, 1) == -1 && errno == EISDIR);
 	io_close(&io, false);
 }
