@@ -174,13 +174,9 @@ show_block(struct cells *c, struct slice v)
 {
 	struct slice type = show_find(v, "type"), what;
 
-	if (json_type(v) != JSON_OBJECT) {
-		cells_value(c, v);
-		return;
-	}
-	what = show_find(v, "text");
-	if ((!type.p || json_string_is(type, "text")) && json_type(what) == JSON_STRING) {
-		cells_string(c, what);
+	what = json_type(v) == JSON_OBJECT ? show_find(v, "text") : v;
+	if (json_type(v) != JSON_OBJECT || ((!type.p || json_string_is(type, "text")) && json_type(what) == JSON_STRING)) {
+		cells_value(c, what);
 		return;
 	}
 	cells_ascii(c, "[");

@@ -198,7 +198,7 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 {
 	struct model *m = look_up(p, model);
 	decimal_units n[USAGE_TYPES];
-	struct decimal one;
+	struct decimal some;
 	bool fits = true;
 
 	*to = (struct decimal){0};
@@ -213,7 +213,8 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 	}
 	usage_disjoint(s, inside, n);
 	for (int i = USAGE_INPUT; i < USAGE_TYPES; i++)
-		fits &= decimal_times(price_of(p, &m->tiers[tier], (enum usage_type)i), n[i], &one) && decimal_add(*to, one, to);
+		fits &= !__builtin_mul_overflow(price_of(p, &m->tiers[tier], (enum usage_type)i).units, n[i], &some.units) &&
+			decimal_add(*to, some, to);
 	if (!fits && !m->reported)
 		cli_warn(tool_name, "%s: the estimate is too large", m->name);
 	m->reported |= !fits;

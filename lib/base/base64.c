@@ -37,25 +37,13 @@ base64_encode(struct slice bytes, struct buf *to)
 	return 0;
 }
 
-static int
-value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 int
 base64_decode(struct slice text, struct buf *to)
 {
 	size_t n = text.n, i, start = to->n;
 	unsigned bits = 0;
 	uint32_t word = 0;
-	int v;
+	const char *digit;
 
 	while (n > 0 && text.n - n < 2 && text.p[n - 1] == '=')
 		n--;
@@ -64,12 +52,12 @@ base64_decode(struct slice text, struct buf *to)
 	if (buf_reserve(to, n / 4 * 3 + 3) < 0)
 		return -1;
 	for (i = 0; i < n; i++) {
-		v = value(text.p[i]);
-		if (v < 0) {
+		digit = memchr(digits, text.p[i], 64);
+		if (!digit) {
 			to->n = start;
 			return 1;
 		}
-		word = word << 6 | (uint32_t)v;
+		word = word << 6 | (uint32_t)(digit - digits);
 		bits += 6;
 		if (bits >= 8) {
 			bits -= 8;

@@ -216,18 +216,9 @@ cells_text(struct cells *c, struct slice bytes)
 }
 
 void
-cells_string(struct cells *c, struct slice string)
-{
-	put_text(c, text_of_string(string));
-}
-
-void
 cells_value(struct cells *c, struct slice value)
 {
-	if (value.n && *value.p == '"')
-		cells_string(c, value);
-	else
-		cells_text(c, value);
+	put_text(c, value.n && *value.p == '"' ? text_of_string(value) : text_of(value));
 }
 
 unsigned

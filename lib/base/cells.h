@@ -53,9 +53,8 @@ void cells_style(struct cells *, enum style);
 void cells_sign(struct cells *, const char *utf8, const char *ascii);
 void cells_ascii(struct cells *, const char *);
 void cells_printf(struct cells *, const char *, ...) __attribute__((format(printf, 2, 3)));
-/* Write text of a peer: any bytes; a JSON string; any JSON value, a string without its quotes. */
+/* Write text of a peer: any bytes; a JSON value, a string without its quotes. */
 void cells_text(struct cells *, struct slice bytes);
-void cells_string(struct cells *, struct slice string);
 void cells_value(struct cells *, struct slice value);
 
 /* How many cells a text takes. */

@@ -14,7 +14,6 @@
 
 #include "lib/base/text.h"
 
-const char cli_want_bytes[] = "expected a number of bytes, such as 64M";
 const char cli_want_duration[] = "expected a duration, such as 500ms, 5s or 2m";
 const char cli_want_rate[] = "expected N/TIME with N at most 1000, such as 3/1m";
 

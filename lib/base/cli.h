@@ -20,7 +20,7 @@ int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bar
 int cli_rate(const char *text, size_t *n, uint64_t *us);   /* 3/1m: 3 in a minute; at most 1000 */
 int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
 /* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
-extern const char cli_want_bytes[], cli_want_duration[], cli_want_rate[];
+extern const char cli_want_duration[], cli_want_rate[];
 
 /*
  * What a user may have meant: of several words the first that is the nearest to what was typed. Set typed; letters: less than this

@@ -133,7 +133,7 @@ parse(const struct cli_argument *t)
 		break;
 	case CLI_KIND_BYTES:
 		if (cli_bytes(t->argument, at) < 0)
-			cli_wrong(t, cli_want_bytes);
+			cli_wrong(t, "expected a number of bytes, such as 64M");
 		if (o->most && *(size_t *)at > o->most)
 			cli_wrong(t, o->expected);
 		break;

@@ -16,34 +16,64 @@ power(unsigned n)
 
 /* --- reading --- */
 
-static bool
-is_digit(const char *p, const char *end)
-{
-	return p < end && *p >= '0' && *p <= '9';
-}
+/* Far beyond any exponent that is asked for, and ten times that is still far from the end of int64_t. */
+static const int64_t FAR = INT64_C(100000000000000000);
 
-/* An exponent's digits; what is beyond all reason stays beyond it. */
+/* The exponent, from its e to the end. */
 static bool
-exponent(const char *p, const char *end, int *e)
+read_exponent(const char *p, const char *end, int64_t *e)
 {
-	bool negative = p < end && *p == '-';
+	bool negative = false;
 
-	*e = 0;
-	if (p < end && (*p == '+' || *p == '-'))
-		p++;
-	if (!is_digit(p, end))
+	if (*p != 'e' && *p != 'E')
 		return false;
-	for (; is_digit(p, end); p++)
-		if (*e < 100000000)
+	if (++p < end && (*p == '+' || *p == '-'))
+		negative = *p++ == '-';
+	if (p == end)
+		return false;
+	for (; p < end && byte_is_digit(*p); p++)
+		if (*e < FAR)
 			*e = *e * 10 + (*p - '0');
 	if (negative)
 		*e = -*e;
 	return p == end;
 }
 
+bool
+decimal_digits(struct slice number, struct decimal_digits *n)
+{
+	const char *p = number.p, *end = number.p + number.n;
+	size_t seen = 0, decimals = 0;
+	bool point = false;
+
+	*n = (struct decimal_digits){.negative = p < end && *p == '-'};
+	p += n->negative;
+	if (p == end || !byte_is_digit(*p))
+		return false;
+	/* seen counts digits from the first that is not zero, n->n up to the last that is not. */
+	for (; p < end && (byte_is_digit(*p) || (*p == '.' && !point)); p++) {
+		if (*p == '.') {
+			point = true;
+			continue;
+		}
+		decimals += point;
+		if (*p != '0' && !n->from)
+			n->from = p;
+		seen += n->from != NULL;
+		if (*p != '0') {
+			n->to = p + 1;
+			n->n = seen;
+		}
+	}
+	if (!byte_is_digit(p[-1]) || (p < end && !read_exponent(p, end, &n->exponent)))
+		return false;
+	n->exponent += (int64_t)(seen - n->n) - (int64_t)decimals;
+	return true;
+}
+
 /* Adds digit * 10^at. Zeros fit anywhere; the first that is too small rounds, half away from zero. */
 static bool
-add_digit(decimal_units *units, int at, int digit)
+add_digit(decimal_units *units, int64_t at, int digit)
 {
 	decimal_units value;
 
@@ -60,29 +90,17 @@ add_digit(decimal_units *units, int at, int digit)
 bool
 decimal_parse(struct slice number, struct decimal *to)
 {
-	const char *p = number.p, *end = number.p + number.n, *first, *point, *last;
-	bool negative = p < end && *p == '-';
+	struct decimal_digits n;
 	decimal_units units = 0;
-	int e = 0, at;
+	int64_t at;
 
-	p += negative;
-	for (first = p; is_digit(p, end); p++)
-		;
-	point = p;
-	if (p == first || (p < end && *p == '.' && !is_digit(++p, end)))
+	if (!decimal_digits(number, &n))
 		return false;
-	while (is_digit(p, end))
-		p++;
-	last = p;
-	if (p < end && ((*p != 'e' && *p != 'E') || !exponent(p + 1, end, &e)))
-		return false;
-	if (last - first > 100000)
-		return false;
-	at = (int)(point - first) - 1 + e;
-	for (p = first; p < last; p++)
+	at = n.exponent + (int64_t)n.n - 1;
+	for (const char *p = n.from; p < n.to; p++)
 		if (*p != '.' && !add_digit(&units, at--, *p - '0'))
 			return false;
-	to->units = negative ? -units : units;
+	to->units = n.negative ? -units : units;
 	return true;
 }
 
@@ -110,17 +128,6 @@ decimal_subtract(struct decimal a, struct decimal b, struct decimal *to)
 	return true;
 }
 
-bool
-decimal_times(struct decimal a, decimal_units factor, struct decimal *to)
-{
-	decimal_units product;
-
-	if (__builtin_mul_overflow(a.units, factor, &product))
-		return false;
-	to->units = product;
-	return true;
-}
-
 int
 decimal_compare(struct decimal a, struct decimal b)
 {
@@ -136,11 +143,8 @@ put(decimal_units units, unsigned places, struct buf *to)
 	char text[64], *p = text + sizeof(text);
 	bool negative = units < 0;
 
-	if (places)
-		units /= power(DECIMAL_PLACES - places);
-	else
-		units /= power(DECIMAL_PLACES);
-	for (unsigned i = 0; i < places || i <= places || units; i++) {
+	units /= power(DECIMAL_PLACES - places);
+	for (unsigned i = 0; i <= places || units; i++) {
 		if (i == places && places)
 			*--p = '.';
 		*--p = (char)('0' + (int)(negative ? -(units % 10) : units % 10));

@@ -17,12 +17,23 @@ struct decimal {
 	decimal_units units;
 };
 
+/*
+ * A JSON number in any spelling as digits * 10^exponent. The digits are those from the first that is not zero (at from) to the last
+ * (before to), where a point may be among them; zero has none. False where it is none.
+ */
+struct decimal_digits {
+	bool negative;
+	const char *from, *to;
+	size_t n;
+	int64_t exponent;
+};
+bool decimal_digits(struct slice number, struct decimal_digits *);
+
 /* Reads a JSON number in any spelling; more decimals than fit are rounded. False where it is none, or too large. */
 bool decimal_parse(struct slice number, struct decimal *to);
-/* These three return false where the result does not fit, and leave `to` as it was. `to` may be one of the operands. */
+/* These two return false where the result does not fit, and leave `to` as it was. `to` may be one of the operands. */
 bool decimal_add(struct decimal, struct decimal, struct decimal *to);
 bool decimal_subtract(struct decimal, struct decimal, struct decimal *to);
-bool decimal_times(struct decimal, decimal_units factor, struct decimal *to);
 /* Below, at, or above zero as a is below, equal to or above b. */
 int decimal_compare(struct decimal a, struct decimal b);
 

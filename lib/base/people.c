@@ -1,11 +1,12 @@
 #include "lib/base/people.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-const char *
-people_bytes(char to[PEOPLE_FIGURE], uint64_t n)
+/* In steps that have these letters. A decimal where the figure is below a limit; of a round one only below a million. */
+static const char *
+put_figure(char to[PEOPLE_FIGURE], uint64_t n, double step, const char *letters, double limit, bool round)
 {
-	static const char units[] = " KMGTPE";
 	double v = (double)n;
 	int i = 0;
 
@@ -13,30 +14,22 @@ people_bytes(char to[PEOPLE_FIGURE], uint64_t n)
 		snprintf(to, PEOPLE_FIGURE, "%u", (unsigned)n);
 		return to;
 	}
-	for (; v >= 999.5; i++)
-		v /= 1024;
-	snprintf(to, PEOPLE_FIGURE, v < 9.95 ? "%.1f%c" : "%.0f%c", v, units[i]);
+	for (; v >= 999.5 && letters[i + 1]; i++)
+		v /= step;
+	snprintf(to, PEOPLE_FIGURE, v < limit && !(round && i > 1 && (double)(uint64_t)v == v) ? "%.1f%c" : "%.0f%c", v, letters[i]);
 	return to;
+}
+
+const char *
+people_bytes(char to[PEOPLE_FIGURE], uint64_t n)
+{
+	return put_figure(to, n, 1024, " KMGTPE", 9.95, false);
 }
 
 const char *
 people_count(char to[PEOPLE_FIGURE], uint64_t n)
 {
-	static const char units[] = " KMBT";
-	double v = (double)n;
-	int i = 0;
-
-	if (n < 1000) {
-		snprintf(to, PEOPLE_FIGURE, "%u", (unsigned)n);
-		return to;
-	}
-	for (; v >= 999.5 && i < 4; i++)
-		v /= 1000;
-	if (v < 99.95 && !(i > 1 && (double)(uint64_t)v == v))
-		snprintf(to, PEOPLE_FIGURE, "%.1f%c", v, units[i]);
-	else
-		snprintf(to, PEOPLE_FIGURE, "%.0f%c", v, units[i]);
-	return to;
+	return put_figure(to, n, 1000, " KMBT", 99.95, true);
 }
 
 const char *

@@ -241,36 +241,6 @@ text_lines(struct buf *to, struct slice bytes)
 	return put_pieces(to, bytes, true);
 }
 
-static const char *
-entity(char c)
-{
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	default:
-		return NULL;
-	}
-}
-
-int
-text_xml(struct buf *to, struct slice s)
-{
-	const char *name;
-	int r = 0;
-
-	for (; s.n > 0 && r == 0; s.p++, s.n--) {
-		name = entity(*s.p);
-		r = name ? buf_add_string(to, name) : buf_add(to, s.p, 1);
-	}
-	return r;
-}
-
 int
 text_list(struct buf *list, struct slice name)
 {

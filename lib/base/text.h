@@ -43,8 +43,6 @@ int text_plain(struct buf *to, struct slice bytes);
 int text_lines(struct buf *to, struct slice bytes);
 /* Adds a line to the last lines of a program: those that fit into `most` bytes are kept. Without memory there are none. */
 void text_keep_tail(struct buf *tail, struct slice line, size_t most);
-/* Appends the text with what is markup in XML as entities. 0, or -1 out of memory. */
-int text_xml(struct buf *to, struct slice);
 /* Adds a name, as plain text, to a list with commas, unless it has the name or is long already. 0, or -1 out of memory. */
 int text_list(struct buf *list, struct slice name);
 /* As text_plain, into room bytes, as many characters as fit. Returns the length. */

@@ -146,12 +146,16 @@ json_is_inside(struct slice text)
 	return inside_end(text.p, end, &at, &what) == end;
 }
 
+/* The end of the digits at p; NULL where there are none, with *stop. */
 static const char *
-digits(const char *p, const char *end)
+digits_end(const char *p, const char *end, const char **stop)
 {
+	const char *from = p;
+
 	while (p < end && *p >= '0' && *p <= '9')
 		p++;
-	return p;
+	*stop = p;
+	return p > from ? p : NULL;
 }
 
 const char *
@@ -162,30 +166,20 @@ json_number_end(const char *p, const char *end, const char **stop)
 	if (p < end && *p == '-')
 		p++;
 	from = p;
-	p = digits(from, end);
-	if (p == from || (*from == '0' && p > from + 1)) {
-		*stop = p == from ? p : from + 1;
+	p = digits_end(p, end, stop);
+	if (p && *from == '0' && p > from + 1) {
+		*stop = from + 1;
 		return NULL;
 	}
-	if (p < end && *p == '.') {
-		from = p + 1;
-		p = digits(from, end);
-		if (p == from)
-			goto none;
-	}
-	if (p < end && (*p == 'e' || *p == 'E')) {
+	if (p && p < end && *p == '.')
+		p = digits_end(p + 1, end, stop);
+	if (p && p < end && (*p == 'e' || *p == 'E')) {
 		p++;
 		if (p < end && (*p == '+' || *p == '-'))
 			p++;
-		from = p;
-		p = digits(from, end);
-		if (p == from)
-			goto none;
+		p = digits_end(p, end, stop);
 	}
 	return p;
-none:
-	*stop = p;
-	return NULL;
 }
 
 static bool
