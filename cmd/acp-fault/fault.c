@@ -82,7 +82,7 @@ send_text(struct fault_state *x, enum acp_direction dir, struct parcel *p, uint6
 	*all = p->sent == text.n;
 	if (piece.n == 0)
 		return 0;
-	return more ? frame_put_more(x->frame, dir, piece) : frame_put(x->frame, dir, piece);
+	return frame_put(x->frame, dir, piece, more);
 }
 
 /* All of it has left, or will not. */

@@ -106,7 +106,7 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 	if (!text.p)
 		text = buf_slice(&h->text);
 	if (verdict == VERDICT_PASS)
-		r = h->line ? frame_put(f, h->dir, text) : message_put(f, h->dir, text, h->request);
+		r = h->line ? frame_put(f, h->dir, text, false) : message_put(f, h->dir, text, h->request);
 	if (verdict == VERDICT_DROP && h->request)
 		request_forget(f, h->request);
 	held_free(h);
@@ -188,8 +188,8 @@ frame_notify(struct frame *f, enum acp_direction dir, const char *method, struct
 	return msg_make_notification(&text, method, params) || frame_send(f, dir, buf_slice(&text)) ? -1 : 0;
 }
 
-static int
-put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
+int
+frame_put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 {
 	struct endpoint *to = &f->to[dir]->end;
 	struct side *back = f->from[direction_back(dir)];
@@ -200,18 +200,6 @@ put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 	if (back->reading)
 		back->before += output_so_far(&to->out) - before;
 	return r;
-}
-
-int
-frame_put(struct frame *f, enum acp_direction dir, struct slice bytes)
-{
-	return put(f, dir, bytes, false);
-}
-
-int
-frame_put_more(struct frame *f, enum acp_direction dir, struct slice bytes)
-{
-	return put(f, dir, bytes, true);
 }
 
 static int
@@ -337,10 +325,9 @@ static void
 timer_expired(void *arg)
 {
 	struct frame *f = arg;
-	struct frame_event e = {.kind = FRAME_TIMER, .from = ACP_UNKNOWN};
 
 	if (f->stage == STAGE_RUNNING && !f->exiting)
-		frame_event(f, &e);
+		frame_event(f, &(struct frame_event){.kind = FRAME_TIMER, .from = ACP_UNKNOWN});
 	frame_log_write(f);
 	frame_settle(f);
 }
@@ -371,16 +358,6 @@ bool
 frame_is_one_way(const struct frame *f)
 {
 	return f->transport->one_way;
-}
-
-struct message
-frame_unguessed(const struct frame *f, const struct message *original)
-{
-	struct message m = *original;
-
-	if (f->transport->one_way)
-		m.from = ACP_UNKNOWN;
-	return m;
 }
 
 bool

@@ -24,13 +24,11 @@ frame_refuse_unsuited(struct frame *f, const struct transport *t)
 void
 frame_report_signal(struct frame *f, int signal)
 {
-	struct frame_event e = {.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal};
-
 	if (signal == SIGUSR1) {
 		frame_event(f, &(struct frame_event){.kind = FRAME_ROTATE, .from = ACP_UNKNOWN});
 		frame_log_reopen(f);
 	}
-	frame_event(f, &e);
+	frame_event(f, &(struct frame_event){.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal});
 	frame_log_write(f);
 }
 
@@ -104,11 +102,9 @@ couple(struct side *s)
 static void
 report_batch(struct frame *f)
 {
-	struct frame_event e = {.kind = FRAME_BATCH, .from = ACP_UNKNOWN};
-
 	if (f->stage != STAGE_RUNNING)
 		return;
-	frame_event(f, &e);
+	frame_event(f, &(struct frame_event){.kind = FRAME_BATCH, .from = ACP_UNKNOWN});
 	frame_log_write(f);
 }
 
@@ -116,7 +112,6 @@ static void
 side_ended(struct side *s)
 {
 	struct frame *f = s->frame;
-	struct frame_event e = {.kind = FRAME_EOF, .from = s->from, .torn = s->end.torn};
 
 	if (s->end.in.error) {
 		frame_warn(f, "%s: %s", side_input(s), strerror(s->end.in.error));
@@ -125,7 +120,7 @@ side_ended(struct side *s)
 	if (f->stage == STAGE_WAITING && !f->failed)
 		f->transport->begin(f);
 	if (!f->transport->copies && !f->failed && !f->exiting)
-		frame_event(f, &e);
+		frame_event(f, &(struct frame_event){.kind = FRAME_EOF, .from = s->from, .torn = s->end.torn});
 	report_batch(f);
 	if (f->transport->left)
 		f->transport->left(f);
@@ -163,7 +158,6 @@ side_event(void *arg, enum endpoint_event event)
 {
 	struct side *s = arg;
 	struct frame *f = s->frame;
-	struct frame_event writable = {.kind = FRAME_WRITABLE, .from = ACP_UNKNOWN};
 
 	switch (event) {
 	case ENDPOINT_READ:
@@ -180,7 +174,7 @@ side_event(void *arg, enum endpoint_event event)
 		break;
 	case ENDPOINT_WROTE:
 		if (f->stage == STAGE_RUNNING)
-			frame_event(f, &writable);
+			frame_event(f, &(struct frame_event){.kind = FRAME_WRITABLE, .from = ACP_UNKNOWN});
 		break;
 	case ENDPOINT_CLOSED:
 		output_closed(s);

@@ -100,8 +100,6 @@ double frame_started(const struct frame *);
 /* Nobody reads a reply: a one-way pipe. And: both directions come in one pipe, so that a paused one stops both. */
 bool frame_is_one_way(const struct frame *);
 bool frame_is_shared(const struct frame *);
-/* The message without the side that was guessed for it: what comes through one pipe may be of both. */
-struct message frame_unguessed(const struct frame *, const struct message *);
 
 /* Replaces a slice of the message that is being shown (with is copied). Then return VERDICT_PASS. */
 int frame_replace(struct frame *, struct slice what, struct slice with);
@@ -134,7 +132,7 @@ int frame_respond(struct frame *, struct request *, struct slice response);
 
 /* Send into a direction, ahead of what is being shown: a message as if it had come that way; a notification; a request, whose
  * response comes to filter.response with tag; a $/cancel_request for the filter's requests with this tag; bytes as they are, on a
- * line of their own; more bytes of that line. */
+ * line of their own, or (more) further bytes of that line. */
 int frame_send(struct frame *, enum acp_direction, struct slice message);
 int frame_notify(struct frame *, enum acp_direction, const char *method, struct slice params);
 int frame_request(struct frame *, enum acp_direction, const char *method, struct slice params, void *tag);
@@ -142,8 +140,7 @@ int frame_cancel(struct frame *, const void *tag);
 /* The same as frame_request with a request that somebody else made: an id of the filter's own replaces its id.
  * What was sent is appended to `sent`. */
 int frame_request_for(struct frame *, enum acp_direction, struct slice request, void *tag, struct buf *sent);
-int frame_put(struct frame *, enum acp_direction, struct slice bytes);
-int frame_put_more(struct frame *, enum acp_direction, struct slice bytes);
+int frame_put(struct frame *, enum acp_direction, struct slice bytes, bool more);
 
 /* Is the queue of a direction full? Who sends more than was asked for waits for FRAME_WRITABLE then. */
 bool frame_full(struct frame *, enum acp_direction);

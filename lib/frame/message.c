@@ -287,10 +287,8 @@ message_put(struct frame *f, enum acp_direction dir, struct slice text, struct r
 static void
 report_line(struct side *s, enum frame_event_kind kind, const struct line *line, bool torn, struct json_error why)
 {
-	struct frame_event e = {.kind = kind, .from = s->from, .number = line->number, .text = line->text,
-		.torn = torn, .why = why};
-
-	frame_event(s->frame, &e);
+	frame_event(s->frame,
+		&(struct frame_event){.kind = kind, .from = s->from, .number = line->number, .text = line->text, .torn = torn, .why = why});
 }
 
 int

@@ -181,9 +181,7 @@ wrap_open(struct frame *f)
 static void
 wrap_ending(struct frame *f)
 {
-	struct frame_event e = {.kind = FRAME_EXIT, .from = ACP_AGENT, .status = f->agent.status};
-
-	frame_event(f, &e);
+	frame_event(f, &(struct frame_event){.kind = FRAME_EXIT, .from = ACP_AGENT, .status = f->agent.status});
 }
 
 static void

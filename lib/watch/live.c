@@ -34,9 +34,12 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *received)
 {
 	struct watch *w = state;
-	struct message m = frame_unguessed(f, received);
+	struct message m = *received;
 
 	(void)dir;
+	/* A guess: what comes through one pipe may be of both sides. */
+	if (frame_is_one_way(f))
+		m.from = ACP_UNKNOWN;
 	m.msg.shape = shapes_see(&w->shapes, &m.msg);
 	watch_message(w, &m, w->sessions ? received : &m);
 	return VERDICT_PASS;

@@ -193,7 +193,7 @@ line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing
 		fprintf(stderr, "leaving %llu %.*s inside %.*s\n", (unsigned long long)l->number, (int)l->text.n, l->text.p,
 			(int)l->message.n, l->message.p);
 	if (r->raw)
-		frame_put(f, dir, slice_of("raw\n"));
+		frame_put(f, dir, slice_of("raw\n"), false);
 	if (r->quit)
 		frame_exit(f, 9);
 	if (r->late || r->due)
