@@ -349,7 +349,7 @@ compile_all(struct options *o, struct arguments *a)
 	if (why)
 		cli_die(EXIT_USAGE, tool_name, "--edit-file %s: %s", a->edit_file, why);
 	for (size_t i = 0; a->wheres && a->wheres[i]; i++)
-		if (select_where_with(o->select, a->wheres[i], a->args, a->nargs, &wrong) < 0)
+		if (select_where(o->select, a->wheres[i], a->args, a->nargs, &wrong) < 0)
 			cli_die(EXIT_USAGE, tool_name, "--where %s: %s", a->wheres[i], wrong ? wrong : "out of memory");
 	o->edit_rule = "--edit";
 	if (a->edit_file) {

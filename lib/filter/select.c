@@ -126,13 +126,7 @@ select_glob(struct select *s, const char *glob, char **why)
 }
 
 int
-select_where(struct select *s, const char *program, char **why)
-{
-	return select_where_with(s, program, NULL, 0, why);
-}
-
-int
-select_where_with(struct select *s, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why)
+select_where(struct select *s, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why)
 {
 	struct select_vars vars;
 	struct jqprog **p;
@@ -169,30 +163,30 @@ select_kind(struct select *s, const char *kind, char **why)
 /* --- the options --- */
 
 static void
-add_with(const struct cli_argument *t, int (*function)(struct select *, const char *, char **))
+add_glob(const struct cli_argument *t)
 {
 	char *why;
 
-	if (function(t->at, t->argument, &why) < 0)
+	if (select_glob(t->at, t->argument, &why) < 0)
 		cli_wrong(t, why);
-}
-
-static void
-add_glob(const struct cli_argument *t)
-{
-	add_with(t, select_glob);
 }
 
 static void
 add_where(const struct cli_argument *t)
 {
-	add_with(t, select_where);
+	char *why;
+
+	if (select_where(t->at, t->argument, NULL, 0, &why) < 0)
+		cli_wrong(t, why);
 }
 
 static void
 add_kind(const struct cli_argument *t)
 {
-	add_with(t, select_kind);
+	char *why;
+
+	if (select_kind(t->at, t->argument, &why) < 0)
+		cli_wrong(t, why);
 }
 
 const struct cli_option select_session_options[] = {{"session", 0, CLI_TEXT(struct select, session.asked)}, {0}};

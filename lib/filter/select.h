@@ -29,9 +29,8 @@ void select_free(struct select *);
  * a side, one of several kinds of message (request, response, notification), a session's id or the beginning of it (choice.h).
  */
 int select_glob(struct select *, const char *glob, char **why);
-int select_where(struct select *, const char *program, char **why);
-/* The same with more variables, which are constant. */
-int select_where_with(struct select *, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why);
+/* constants: more variables of the program. */
+int select_where(struct select *, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why);
 int select_kind(struct select *, const char *kind, char **why);
 /* The options, for CLI_ROWS_BEHIND; among them --from, and --session (choice.h), which is also a table of its own. */
 extern const struct cli_option select_options[], select_session_options[];

@@ -116,7 +116,7 @@ by_program(const char *program)
 	struct select *s = select_new();
 	char *why;
 
-	CHECK(s && select_where(s, program, &why) == 0);
+	CHECK(s && select_where(s, program, NULL, 0, &why) == 0);
 	c = choose(s);
 	CHECK(c.told == 0);
 	return c.letters;
@@ -279,7 +279,7 @@ test_all_that_is_given_counts(void)
 	CHECK(given(s, "--from", "agent") && given(s, "--session", "s1"));
 	CHECK_STR(choose(s).letters, "eh");
 	s = select_new();
-	CHECK(select_where(s, "$session == \"s1\"", &why) == 0 && select_where(s, ".id", &why) == 0);
+	CHECK(select_where(s, "$session == \"s1\"", NULL, 0, &why) == 0 && select_where(s, ".id", NULL, 0, &why) == 0);
 	CHECK(!select_match_other(s, ACP_CLIENT));
 	CHECK_STR(choose(s).letters, "ch");
 	s = select_new();
@@ -299,7 +299,7 @@ test_what_is_no_good_is_refused(void)
 	free(why);
 	CHECK(select_glob(s, "!", &why) == -1);
 	free(why);
-	CHECK(select_where(s, ". |", &why) == -1 && strstr(why, "syntax error"));
+	CHECK(select_where(s, ". |", NULL, 0, &why) == -1 && strstr(why, "syntax error"));
 	free(why);
 	CHECK(!select_is_set(s));
 	select_free(s);
@@ -312,7 +312,7 @@ test_a_program_that_fails_selects_nothing_and_says_so_once(void)
 	struct picked c;
 	char *why;
 
-	CHECK(select_where(s, "if .id == 0 then error(\"zero\") else true end", &why) == 0);
+	CHECK(select_where(s, "if .id == 0 then error(\"zero\") else true end", NULL, 0, &why) == 0);
 	c = choose(s);
 	CHECK_STR(c.letters, "cdehijk");
 	CHECK(c.told == 1);
