@@ -426,27 +426,20 @@ input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t 
 static int
 outcome(struct jqprog *prog, jv last, char **why)
 {
-	jq_state *jq = prog->jq;
-	jv message;
+	bool halted = jq_halted(prog->jq);
+	jv message = jv_invalid();
 
-	if (jq_halted(jq) && signal_waits()) {
-		prog->stopped = true;
+	prog->stopped = halted && signal_waits();
+	if (prog->stopped)
 		message = jv_string(stopped);
-		jv_free(last);
-	} else if (jq_halted(jq)) {
-		/* halt has no message, halt_error has one. */
-		jv_free(last);
-		message = jq_get_error_message(jq);
-		if (!jv_is_valid(message)) {
-			jv_free(message);
-			return 0;
-		}
-	} else {
-		if (!jv_invalid_has_msg(jv_copy(last))) {
-			jv_free(last);
-			return 0;
-		}
-		message = jv_invalid_get_msg(last);
+	else if (halted) /* halt has no message, halt_error has one. */
+		message = jq_get_error_message(prog->jq);
+	else if (jv_invalid_has_msg(jv_copy(last)))
+		message = jv_invalid_get_msg(jv_copy(last));
+	jv_free(last);
+	if (!jv_is_valid(message)) {
+		jv_free(message);
+		return 0;
 	}
 	if (jv_get_kind(message) != JV_KIND_STRING)
 		message = jv_string_concat(jv_string("(not a string): "), jv_dump_string(message, 0));

@@ -66,20 +66,14 @@ row_add(struct patch *p, struct row *row, const char *next, jv name, jv value)
 	const char *at = row->any || !next ? row->end : next;
 	int r = row->any ? put(p, at, at, slice_of(",")) : 0;
 
-	if (!jv_is_valid(name))
-		jv_free(name);
-	else if (r == 0)
-		r = put_value(p, at, at, name) < 0 ? -1 : put(p, at, at, slice_of(":"));
-	else
-		jv_free(name);
-	if (r == 0)
-		r = put_value(p, at, at, value);
-	else
-		jv_free(value);
-	if (r == 0 && !row->any && next)
-		r = put(p, at, at, slice_of(","));
-	if (!next)
-		row->any = true;
+	if (jv_is_valid(name)) {
+		r |= put_value(p, at, at, name);
+		r |= put(p, at, at, slice_of(":"));
+	}
+	r |= put_value(p, at, at, value);
+	if (!row->any && next)
+		r |= put(p, at, at, slice_of(","));
+	row->any |= !next;
 	return r;
 }
 

@@ -130,14 +130,10 @@ static bool
 reject_stray_response(struct frame *f, const struct delivery *s)
 {
 	const struct msg *m = &s->message.msg;
-	struct buf prefix = {0};
-	bool ours;
+	SCOPED struct buf prefix = {0};
 
-	if (m->kind != MSG_RESPONSE || s->request)
-		return false;
-	ours = frame_put_id_prefix(f, &prefix) == 0 && m->id.n > prefix.n && memcmp(m->id.p, prefix.p, prefix.n) == 0;
-	buf_free(&prefix);
-	if (!ours)
+	if (m->kind != MSG_RESPONSE || s->request || frame_put_id_prefix(f, &prefix) < 0 || m->id.n <= prefix.n ||
+		memcmp(m->id.p, prefix.p, prefix.n) != 0)
 		return false;
 	frame_warn(f, "%s: line %" PRIu64 ": a response to no open request of ours: dropped",
 		acp_side_name(s->message.from), s->message.number);
@@ -170,16 +166,13 @@ judge(struct frame *f, struct delivery *s)
 static int
 forward(struct frame *f, struct delivery *s, struct block *block, bool torn)
 {
-	struct buf edited = {0};
-	int r;
+	SCOPED struct buf edited = {0};
 
 	if (s->nedits == 0)
 		return f->transport->put(f, s->dir, block, s->message.line, &s->message.msg, s->request, torn);
-	r = delivery_edited(s, &edited);
-	if (r == 0)
-		r = message_put(f, s->dir, buf_slice(&edited), s->message.msg.kind == MSG_REQUEST ? s->request : NULL);
-	buf_free(&edited);
-	return r;
+	if (delivery_edited(s, &edited) < 0)
+		return -1;
+	return message_put(f, s->dir, buf_slice(&edited), s->message.msg.kind == MSG_REQUEST ? s->request : NULL);
 }
 
 int

@@ -12,26 +12,12 @@ enum { NEAR = 128 };
 enum json_type
 json_type(struct slice value)
 {
+	static const unsigned char types[256] = {['n'] = JSON_NULL, ['f'] = JSON_FALSE, ['t'] = JSON_TRUE, ['-'] = JSON_NUMBER,
+		['"'] = JSON_STRING, ['['] = JSON_ARRAY, ['{'] = JSON_OBJECT};
+
 	if (value.n == 0)
 		return JSON_NONE;
-	switch (*value.p) {
-	case 'n':
-		return JSON_NULL;
-	case 'f':
-		return JSON_FALSE;
-	case 't':
-		return JSON_TRUE;
-	case '"':
-		return JSON_STRING;
-	case '[':
-		return JSON_ARRAY;
-	case '{':
-		return JSON_OBJECT;
-	default:
-		if (*value.p == '-' || (*value.p >= '0' && *value.p <= '9'))
-			return JSON_NUMBER;
-		return JSON_NONE;
-	}
+	return byte_is_digit(*value.p) ? JSON_NUMBER : types[(unsigned char)*value.p];
 }
 
 /* The next quote, or where fewer than 16 bytes are left. */

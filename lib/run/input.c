@@ -76,27 +76,26 @@ input_fill(struct input *in)
 	return r;
 }
 
+/* Hands out n bytes, and steps over them and what ends them. */
 static enum input_got
-give(struct input *in, struct line *line, size_t n, enum input_got got)
+give(struct input *in, struct line *line, size_t n, size_t all, enum input_got got)
 {
 	line->text = slice(in->block->data + in->start, n);
 	line->block = in->block;
 	line->number = in->lines + 1;
+	in->start += all;
+	in->searched = in->start;
+	in->lines += got != INPUT_PIECE || line->last;
 	return got;
 }
 
 static enum input_got
 give_piece(struct input *in, struct line *line, size_t n, bool last)
 {
-	enum input_got got = give(in, line, n, INPUT_PIECE);
-
 	line->first = !in->over;
 	line->last = last;
 	in->over = !last;
-	in->start += n;
-	in->searched = in->start;
-	in->lines += last;
-	return got;
+	return give(in, line, n, n, INPUT_PIECE);
 }
 
 enum input_got
@@ -115,11 +114,7 @@ input_line(struct input *in, struct line *line)
 		n = (size_t)(newline - (in->block->data + in->start));
 		if (in->over || n > in->limit)
 			return give_piece(in, line, n + 1, true);
-		give(in, line, n, INPUT_LINE);
-		in->start += n + 1;
-		in->searched = in->start;
-		in->lines++;
-		return INPUT_LINE;
+		return give(in, line, n, n + 1, INPUT_LINE);
 	}
 	in->searched = in->end;
 	if ((in->over || n > in->limit) && in->limit > 0) {
@@ -136,12 +131,7 @@ input_line(struct input *in, struct line *line)
 	}
 	if (!in->ended)
 		return INPUT_NOTHING;
-	if (n == 0)
-		return INPUT_END;
-	give(in, line, n, INPUT_TORN);
-	in->start = in->end;
-	in->lines++;
-	return INPUT_TORN;
+	return n == 0 ? INPUT_END : give(in, line, n, n, INPUT_TORN);
 }
 
 enum input_got

@@ -569,10 +569,7 @@ proc_copy(int fd)
 int
 proc_claim(int fd)
 {
-	int own = proc_copy(fd);
+	int own = proc_raise(fd);
 
-	if (own < 0)
-		return -1;
-	close(fd);
-	return proc_stdio() == 0 ? own : proc_close(own);
+	return own < 0 || proc_stdio() == 0 ? own : proc_close(own);
 }
