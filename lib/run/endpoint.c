@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/run/proc.h"
+#include "lib/run/system.h"
 
 /* The largest pipe of a process without privileges: what a peer that goes on writing can have sent when it is drained. */
 enum {
@@ -36,7 +37,8 @@ emit(const struct endpoint *e, enum endpoint_event event)
 static void
 watch_input(struct endpoint *e)
 {
-	short hangup = e->hung_up ? LOOP_PAUSED : io_hangup_events(&e->in.io);
+	/* What has to be watched for so that a hang-up of the other side shows while nobody reads. */
+	short hangup = e->hung_up ? LOOP_PAUSED : e->in.io.kind == IO_SOCKET ? system_hangup : 0;
 
 	loop_watch(e->loop, &e->readable, e->paused ? hangup : POLLIN);
 }

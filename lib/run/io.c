@@ -154,12 +154,6 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 	return r;
 }
 
-short
-io_hangup_events(const struct io *io)
-{
-	return io->kind == IO_SOCKET && !io->writing ? system_hangup : 0;
-}
-
 int
 io_close(struct io *io, bool shut)
 {

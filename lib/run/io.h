@@ -52,8 +52,6 @@ ssize_t io_peek(int fd, void *, size_t n);
  */
 int io_copy_end(const int ends[2]);
 int io_unread(int copy, struct buf *);
-/* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
-short io_hangup_events(const struct io *);
 /*
  * Closes it. With shut, a socket's sending side is shut down first: where the same socket is also
  * read from by us, closing alone would not end the other side's input. 0, or -1 with errno: what was written may be lost.
