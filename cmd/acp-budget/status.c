@@ -123,8 +123,8 @@ status_report(struct tool *t, const struct budget *b, bool ends, const char *why
 {
 	const char *about = b->estimated ? "~" : "";
 	SCOPED struct buf text = {0};
-	int r = buf_printf(&text, "Target: %s", about) | put_grouped(&text, b->tokens)
-		| buf_add_string(&text, b->tokens >= b->target ? " used (" : " / ") | put_grouped(&text, b->target);
+	int r = -(buf_printf(&text, "Target: %s", about) || put_grouped(&text, b->tokens) ||
+		buf_add_string(&text, b->tokens >= b->target ? " used (" : " / ") || put_grouped(&text, b->target));
 
 	if (b->tokens >= b->target)
 		r |= buf_add_string(&text, " min \u2713)");

@@ -41,7 +41,7 @@ report_noise(struct conn *c, const char *why, struct slice text)
 	}
 	report_repeated(c);
 	c->noise.n = 0;
-	mcp_check(c->mcp, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
+	mcp_check(c->mcp, -(buf_add_slice(&c->noise, text) || buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p)));
 	conn_warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
 }
 

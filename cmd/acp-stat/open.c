@@ -34,14 +34,14 @@ put_since(const struct tool *t, const struct open_wait *l, uint64_t now, struct 
 static int
 put_text(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
-	int e = t->options->frame.files && t->options->frame.files[1] ? text_plain(to, slice_of(t->file)) | buf_add_string(to, ": ") : 0;
+	int e = t->options->frame.files && t->options->frame.files[1] ? -(text_plain(to, slice_of(t->file)) || buf_add_string(to, ": ")) : 0;
 
-	e |= put_since(t, l, now, to) | buf_printf(to, "%s waits for %s: ", l->waits, l->for_whom) | text_plain(to, l->what);
-	e |= buf_add_string(to, ", id ") | text_plain(to, l->id);
+	e |= -(put_since(t, l, now, to) || buf_printf(to, "%s waits for %s: ", l->waits, l->for_whom) || text_plain(to, l->what) ||
+		buf_add_string(to, ", id ") || text_plain(to, l->id));
 	if (l->session.n)
-		e |= buf_add_string(to, ", session ") | text_plain(to, l->session);
+		e |= -(buf_add_string(to, ", session ") || text_plain(to, l->session));
 	if (l->title.n)
-		e |= buf_add_string(to, ": ") | text_plain(to, l->title);
+		e |= -(buf_add_string(to, ": ") || text_plain(to, l->title));
 	return e | buf_add_string(to, "\n");
 }
 
@@ -53,25 +53,25 @@ put_tsv(const struct tool *t, const struct open_wait *l, uint64_t now, struct bu
 	int e = 0;
 
 	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-		e |= text_plain(to, cells[i]) | buf_add_string(to, "\t");
-	e |= put_seconds(to, t->timed, l->begin) | buf_add_string(to, "\t");
-	return e | put_seconds(to, t->timed, now - l->begin) | buf_add_string(to, "\n");
+		e |= -(text_plain(to, cells[i]) || buf_add_string(to, "\t"));
+	return e | -(put_seconds(to, t->timed, l->begin) || buf_add_string(to, "\t") || put_seconds(to, t->timed, now - l->begin) ||
+		buf_add_string(to, "\n"));
 }
 
 static int
 put_json(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
-	int e = buf_printf(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":", l->waits, l->for_whom) | json_quote(l->what, to);
+	int e = buf_printf(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":", l->waits, l->for_whom);
 
-	e |= json_add_member(to, "id", l->id);
+	e |= -(json_quote(l->what, to) || json_add_member(to, "id", l->id));
 	if (l->session.n)
-		e |= buf_add_string(to, ",\"session\":") | json_quote(l->session, to);
+		e |= -(buf_add_string(to, ",\"session\":") || json_quote(l->session, to));
 	if (l->title.n)
-		e |= buf_add_string(to, ",\"title\":") | json_quote(l->title, to);
+		e |= -(buf_add_string(to, ",\"title\":") || json_quote(l->title, to));
 	if (t->timed)
 		e |= buf_printf(to, ",\"t_us\":%llu,\"open_us\":%llu", (unsigned long long)l->begin, (unsigned long long)(now - l->begin));
 	if (t->file)
-		e |= buf_add_string(to, ",\"file\":") | json_quote(slice_of(t->file), to);
+		e |= -(buf_add_string(to, ",\"file\":") || json_quote(slice_of(t->file), to));
 	return e | buf_add_string(to, "}\n");
 }
 

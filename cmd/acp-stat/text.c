@@ -98,7 +98,7 @@ put_method(const struct row *r, bool color, struct buf *to)
 {
 	int e = -(buf_printf(to, "%-7s ", acp_side_name(r->from)) || cells_put(to, row_name(r), NAME - 8));
 
-	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 6, r->failed);
+	e |= -(buf_printf(to, "%6llu", (unsigned long long)r->count) || put_failed(to, color, 6, r->failed));
 	if (!r->notification)
 		e |= put_times(to, &r->times[0]);
 	return e | buf_add_string(to, "\n");
@@ -147,7 +147,7 @@ put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 {
 	int e = cells_put(to, row_name(r), KIND);
 
-	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 7, r->failed);
+	e |= -(buf_printf(to, "%6llu", (unsigned long long)r->count) || put_failed(to, color, 7, r->failed));
 	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n, r->busy));
 	if (most)
 		e |= put_share(to, r->busy, most);

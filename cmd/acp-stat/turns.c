@@ -90,7 +90,7 @@ put_text(struct tool *tool, const struct span_turn *t, struct buf *to)
 	int e;
 
 	make_label(tool, session, t->session);
-	e = cells_put(to, slice_of(session), SESSION) | buf_printf(to, "%4llu", (unsigned long long)t->number);
+	e = -(cells_put(to, slice_of(session), SESSION) || buf_printf(to, "%4llu", (unsigned long long)t->number));
 	for (unsigned i = 0; i < SPAN_TIMES; i++)
 		e |= put_time(to, time_of(tool, t, i));
 	if (turn_tokens(t, &tokens) && model != SPAN_NEVER && model)

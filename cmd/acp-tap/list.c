@@ -53,7 +53,7 @@ add_up(const struct entry *e, struct figures *f)
 	f->counted = all.own.has;
 	f->tokens = usage_clip(usage_total(&all.own));
 	for (size_t i = 0; i < all.ncosts; i++)
-		r |= (i ? buf_add_string(&f->cost, " + ") : 0) | usage_money_put(e->usage, &all.costs[i], &f->cost);
+		r |= -((i && buf_add_string(&f->cost, " + ")) || usage_money_put(e->usage, &all.costs[i], &f->cost));
 	usage_figures_free(&all);
 	f->duration = e->t + (e->started > e->began ? (uint64_t)((e->started - e->began) * 1e6) : 0);
 	f->sized = stat(e->file, &st) == 0 && S_ISREG(st.st_mode);
@@ -118,7 +118,7 @@ put_row(const struct list *l, const struct entry *e, const struct figures *f, st
 		if (texts[i].n)
 			r |= json ? json_quote(texts[i], to) : text_plain(to, texts[i]);
 		else if (i == DATE && e->began > 0)
-			r |= (json ? buf_add(to, "\"", 1) : 0) | calendar_put_date(to, e->began) | (json ? buf_add(to, "\"", 1) : 0);
+			r |= -((json && buf_add(to, "\"", 1)) || calendar_put_date(to, e->began) || (json && buf_add(to, "\"", 1)));
 		else if (i == DURATION && e->timed)
 			r |= buf_printf(to, "%llu.%06llu", (unsigned long long)(f->duration / 1000000), (unsigned long long)(f->duration % 1000000));
 		else if (numbers[i].known)

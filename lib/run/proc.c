@@ -179,7 +179,8 @@ read_report(int fd, struct failure *f)
 void
 proc_reap(pid_t pid)
 {
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	/* One that never began has no id, and -1 would wait for any child. */
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
