@@ -136,6 +136,14 @@ taken_spans() {
 	assert_equal "$(<err)" 'acp-export: --post: HTTP status 503: trying again'
 }
 
+@test "--grace counts from the end of the stream: while it goes on, a collector may take longer" {
+	collect 503
+	exports --grace 1ms --post "$url"
+	prompt 1
+	await_line taken grep invoke_agent >span
+	ends
+}
+
 @test "what a collector refuses is counted and said, with its words as plain text, and the status is 125" {
 	collect '400={"code":3,"message":"no \u0007spans"}' 302
 	exports --post "$url"

@@ -132,7 +132,7 @@ int mcp_run(const struct options *);
 
 /* --- its parts. None returns an error: out of memory sets failed. --- */
 
-/* check.c: a stream, a recording or a connection begins, of which nothing has been seen. */
+/* state.c: a stream, a recording or a connection begins, of which nothing has been seen. */
 void check_begin(struct check *, bool partial);
 /* What is checked is this message from now on; NULL: as before. */
 void check_locate(struct check *, const struct session_message *);

@@ -195,7 +195,7 @@ put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
 	return -(r != 0);
 }
 
-void
+static void
 metrics_free(struct metrics *m)
 {
 	struct histogram *h, *next;
@@ -397,4 +397,5 @@ put_metrics(const struct trace_export *t, struct buf *to)
 		buf_add_string(to, "]}]}]}\n"));
 }
 
-const struct trace_format trace_otlp = {.line = put_spans, .report = put_metrics, .turn = put_turn, .tool = put_tool, .wait = put_wait};
+const struct trace_format trace_otlp = {.line = put_spans, .report = put_metrics, .turn = put_turn, .tool = put_tool, .wait = put_wait,
+	.close = metrics_free};

@@ -49,6 +49,7 @@ enum { ATTEMPT = 10 * 1000 * 1000, PAUSE = 250 * 1000, PAUSE_MOST = 30 * 1000 * 
 /* The state of the process that sends. */
 struct sender {
 	const char *tool;
+	struct input in;          /* our pipe */
 	uint64_t grace, deadline; /* deadline: by loop_clock; 0: the pipe has not ended */
 	CURL *easy;
 	struct curl_slist *headers;
@@ -65,7 +66,7 @@ struct sender {
 static uint64_t
 time_left(struct sender *s)
 {
-	struct pollfd p = {.fd = STDIN_FILENO};
+	struct pollfd p = {.fd = s->in.io.fd};
 	uint64_t now = loop_clock();
 
 	if (!s->deadline && poll(&p, 1, 0) > 0)
@@ -77,7 +78,7 @@ time_left(struct sender *s)
 static bool
 pause_for(struct sender *s, uint64_t us)
 {
-	struct pollfd p = {.fd = STDIN_FILENO};
+	struct pollfd p = {.fd = s->in.io.fd};
 	uint64_t left = time_left(s);
 
 	us = us < left ? us : left;
@@ -282,7 +283,6 @@ run(int fd, const char *tool, const char *url, uint64_t grace, struct post_count
 {
 	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
 	struct sender s = {.tool = tool, .grace = grace, .taken = taken};
-	struct input in;
 	struct line line;
 	enum input_got got;
 
@@ -290,11 +290,11 @@ run(int fd, const char *tool, const char *url, uint64_t grace, struct post_count
 	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
 		signal(deaf[i], SIG_IGN);
 	if (dup2(fd, STDIN_FILENO) < 0 || close(STDOUT_FILENO) < 0 || proc_close_others(false) < 0 || proc_stdio() < 0 ||
-		input_open(&in, STDIN_FILENO, LINE) < 0 || !prepare(&s, url)) {
+		input_open(&s.in, STDIN_FILENO, LINE) < 0 || !prepare(&s, url)) {
 		cli_warn(tool, "--post: %s", strerror(errno ? errno : ENOMEM));
 		_exit(EXIT_FAILED);
 	}
-	while ((got = input_next(&in, &line)) == INPUT_LINE || got == INPUT_PIECE)
+	while ((got = input_next(&s.in, &line)) == INPUT_LINE || got == INPUT_PIECE)
 		if (got == INPUT_LINE)
 			send_line(&s, line.text);
 	_exit(0);

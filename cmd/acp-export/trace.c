@@ -178,7 +178,8 @@ void
 trace_export_close(struct trace_export *t)
 {
 	span_free(t->span);
-	metrics_free(&t->metrics);
+	if (t->format->close)
+		t->format->close(&t->metrics);
 	buf_free(&t->batch);
 	buf_free(&t->sessions);
 }

@@ -16,7 +16,6 @@ enum metric { METRIC_TOKENS, METRIC_DURATION, METRICS };
 struct metrics {
 	struct histogram *of[METRICS];
 };
-void metrics_free(struct metrics *);
 
 struct trace_export;
 
@@ -30,6 +29,7 @@ struct trace_format {
 	int (*turn)(struct trace_export *, const struct span_turn *, struct buf *);
 	int (*tool)(struct trace_export *, const struct span_tool *, struct buf *);
 	int (*wait)(struct trace_export *, const struct span_wait *, struct buf *);
+	void (*close)(struct metrics *); /* or NULL */
 };
 
 /* Set the first three, zero the others. */

@@ -1,0 +1,74 @@
+/* What is known of the connection, and of the message that is checked: for all other files. */
+#include "cmd/acp-check/check.h"
+
+#include <stdlib.h>
+
+void
+check_begin(struct check *c, bool partial)
+{
+	for (size_t i = 0; i < sizeof(c->c.capabilities) / sizeof(*c->c.capabilities); i++)
+		buf_free(&c->c.capabilities[i]);
+	buf_free(&c->c.initialize_params);
+	buf_free(&c->c.released);
+	buf_free(&c->c.logins);
+	free(c->c.offers.at);
+	c->marks++;
+	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
+}
+
+unsigned
+check_version(const struct check *c)
+{
+	return c->c.version == 2 ? 2 : 1;
+}
+
+bool
+check_is_complete(const struct check *c)
+{
+	return c->c.initialized && !c->c.partial && c->c.seen[ACP_CLIENT] && c->c.seen[ACP_AGENT];
+}
+
+bool
+check_advertises(const struct check *c, enum acp_side side, const char *capability)
+{
+	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
+
+	return type == JSON_TRUE || type == JSON_OBJECT;
+}
+
+bool
+check_next(struct json_iter *it, struct slice *element)
+{
+	struct slice key;
+
+	return json_type(it->in) == JSON_ARRAY && json_next(it, &key, element);
+}
+
+/* The sender by the schema, where nothing else says it. */
+static enum acp_side
+sender(const struct check *c, const struct msg *m)
+{
+	const struct schema_method *known = m->kind == MSG_RESPONSE ? NULL : schema_method(schema_of(check_version(c), true), m->method);
+	enum schema_side to = known ? known->parts[m->kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION].to : SCHEMA_NONE;
+
+	return to == SCHEMA_TO_AGENT ? ACP_CLIENT : to == SCHEMA_TO_CLIENT ? ACP_AGENT : ACP_UNKNOWN;
+}
+
+void
+check_locate(struct check *c, const struct session_message *seen)
+{
+	const struct watch *w = c->watch;
+
+	if (!seen)
+		return;
+	c->message = seen->message;
+	c->message.t = w->t;
+	c->message.from = seen->role == ACP_UNKNOWN ? sender(c, &seen->message.msg) : seen->role;
+	/* The request of a response would say whether that has lost its envelope. */
+	if (seen->message.msg.kind == MSG_RESPONSE && !seen->request && c->c.enveloped)
+		c->message.from = acp_other_side(c->message.from);
+	c->c.seen[seen->message.from] = true;
+	c->now = seen->message.t;
+	c->where = (struct where){.file = w->file, .number = w->number, .t = w->t, .timed = w->timed, .from = c->message.from,
+		.message = &c->message};
+}
