@@ -178,7 +178,7 @@ void
 trace_export_close(struct trace_export *t)
 {
 	span_free(t->span);
-	if (t->format->close)
+	if (t->format && t->format->close)
 		t->format->close(&t->metrics);
 	buf_free(&t->batch);
 	buf_free(&t->sessions);
