@@ -14,6 +14,7 @@ struct stream;
 struct transfer {
 	CURL *easy;               /* NULL: none is under way */
 	struct curl_slist *headers;
+	bool failed;              /* out of memory */
 	void (*done)(void *arg, CURLcode);
 	void *arg;
 	char error[CURL_ERROR_SIZE];
@@ -23,7 +24,7 @@ struct transfer {
 struct posts {
 	struct post *queue;
 	struct stream *streams;       /* by session */
-	size_t queued, running;       /* bytes; POSTs */
+	size_t queued;                /* bytes */
 	char *id;                     /* the connection's; NULL: not initialized */
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* there is an HTTP/2 connection */
@@ -75,11 +76,11 @@ void client_cookie(struct client *, const char *value);
 /* 0, or -1. */
 int transfers_open(struct client *);
 void transfers_close(struct client *);
-/* A new transfer to the URL with --header, the token and the cookies; what of it is filled in. NULL out of memory. */
-CURL *transfer_new(struct client *, struct transfer *);
-int transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* 0, or -1: out of memory, and the client is over. */
-int transfer_start(struct client *, struct transfer *);
+/* A new transfer to the URL with --header, the token and the cookies. NULL out of memory: transfer_start says it. */
+CURL *transfer_new(struct client *, struct transfer *, void (*done)(void *arg, CURLcode), void *arg);
+void transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Out of memory the client is over. */
+void transfer_start(struct client *, struct transfer *);
 void transfer_end(struct client *, struct transfer *);
 /* The HTTP status, or 0; why it failed. */
 unsigned transfer_status(const struct transfer *);
@@ -95,7 +96,7 @@ void far_finish(struct client *);
 /* --- posts.c --- */
 
 void posts_close(struct client *);
-void posts_send(struct client *, const struct parcel *);
+void posts_send(struct client *, const struct message *);
 /* Starts what can be started, and reads the streams if the local peer has room. Returns the bytes that wait to be sent. */
 size_t posts_steer(struct client *);
 /* Ends the connection when all has been sent. */
@@ -121,8 +122,8 @@ struct stream {
 	char name[];
 };
 
-/* A transfer of Streamable HTTP: for a session, or for the connection (empty name). NULL out of memory. */
-CURL *posts_transfer(struct client *, struct transfer *, const char *session);
+/* A transfer of Streamable HTTP (transfer_new): for a session, or for the connection (empty name). */
+CURL *posts_transfer(struct client *, struct transfer *, const char *session, void (*done)(void *arg, CURLcode), void *arg);
 /* The stream of a session, or of the connection (empty name), which need not be open; NULL out of memory. */
 struct stream *stream_of(struct client *, struct slice name);
 /* Reads it, opens it and ends it as may be. */

@@ -47,26 +47,23 @@ idle_expired(void *arg)
 
 /* The response to initialize is the POST's own; "connectionId" is added to its result. */
 static void
-send_initialized(struct conn *c, const struct parcel *p)
+send_initialized(struct conn *c, const struct message *m)
 {
 	const char *headers[] = {"acp-connection-id", c->id, NULL};
 	struct exchange *x = c->waiting;
 	SCOPED struct buf text = {0}, member = {0};
 	struct splices splices = {0};
-	struct msg m = {0};
-	struct slice inside;
+	struct slice result = m->msg.result;
 
-	free((char *)(size_t)c->initialize.p);
-	c->initialize = slice(NULL, 0);
-	if (msg_scan(p->text, &m, NULL) != MSG_RESPONSE || !m.result.p) {
-		exchange_respond(x, 200, NULL, "application/json", p->text);
+	buf_free(&c->initialize);
+	if (!result.p) {
+		exchange_respond(x, 200, NULL, "application/json", m->line);
 		conn_leave(c, "initialize failed");
 	} else {
-		inside = slice(m.result.p + 1, 0);
-		if (json_type(m.result) == JSON_OBJECT && !json_get(m.result, acp_connection_id).p &&
-			buf_printf(&member, "\"connectionId\":\"%s\"%s", c->id, json_is_empty(m.result) ? "" : ",") == 0)
-			splice_value(&splices, inside, buf_slice(&member));
-		if (splice_write(p->text, splices.at, splices.n, &text) < 0)
+		if (json_type(result) == JSON_OBJECT && !json_get(result, acp_connection_id).p &&
+			buf_printf(&member, "\"connectionId\":\"%s\"%s", c->id, json_is_empty(result) ? "" : ",") == 0)
+			splice_value(&splices, slice(result.p + 1, 0), buf_slice(&member));
+		if (splice_write(m->line, splices.at, splices.n, &text) < 0)
 			endpoint_abort(&x->channel->far);
 		HASH_ADD_STR(c->server->by_id, id, c);
 		exchange_respond(x, 200, headers, "application/json", buf_slice(&text));
@@ -78,17 +75,17 @@ send_initialized(struct conn *c, const struct parcel *p)
 }
 
 static void
-send_parcel(void *arg, const struct parcel *p)
+send_message(void *arg, const struct message *m)
 {
 	struct conn *c = arg;
 
-	if (c->profile == PROFILE_HTTP && c->initialize.p && p->kind == MSG_RESPONSE && msg_same_id(p->id, c->initialize))
-		send_initialized(c, p);
+	if (c->initialize.p && m->msg.kind == MSG_RESPONSE && msg_same_id(m->msg.id, buf_slice(&c->initialize)))
+		send_initialized(c, m);
 	else if (c->profile == PROFILE_HTTP)
-		flow_send(c, p);
+		flow_send(c, m);
 	else if (c->channel && c->profile == PROFILE_WS)
-		ws_send(&c->ws, p->text);
-	else if (c->channel && endpoint_put_line(&c->channel->far, NULL, p->text, false) < 0)
+		ws_send(&c->ws, m->line);
+	else if (c->channel && endpoint_put_line(&c->channel->far, NULL, m->line, false) < 0)
 		report(&c->server->service, c->label, "out of memory");
 	conn_wake(c);
 }
@@ -128,7 +125,7 @@ conn_free(struct conn *c)
 	}
 	HASH_ITER (hh, c->flows, f, next)
 		flow_free(f);
-	free((char *)(size_t)c->initialize.p);
+	buf_free(&c->initialize);
 	endpoint_close(&c->err);
 	link_close(&c->link);
 	free(c);
@@ -304,7 +301,7 @@ conn_new(struct server *s, enum profile profile)
 		return NULL;
 	c->server = s;
 	c->profile = profile;
-	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_parcel,
+	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_message,
 		.changed = conn_wake, .arg = c};
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	c->idle = (struct loop_timer){.expired = idle_expired, .arg = c};

@@ -65,14 +65,14 @@ leave(void *arg)
 }
 
 static void
-send_parcel(void *arg, const struct parcel *p)
+send_message(void *arg, const struct message *m)
 {
 	struct client *c = arg;
 
 	if (c->profile == PROFILE_HTTP)
-		posts_send(c, p);
+		posts_send(c, m);
 	else
-		far_send(c, p->text);
+		far_send(c, m->line);
 }
 
 /* --- the URL --- */
@@ -143,7 +143,7 @@ run(struct client *c)
 	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO), status = EXIT_FAILED;
 
 	c->service = (struct service){.options = c->options, .leave = leave, .owner = c};
-	c->link = (struct link){.service = &c->service, .remote = ACP_AGENT, .send = send_parcel, .changed = client_changed, .arg = c};
+	c->link = (struct link){.service = &c->service, .remote = ACP_AGENT, .send = send_message, .changed = client_changed, .arg = c};
 	c->changed = client_changed;
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	if (in >= 0 && out >= 0 && service_open(&c->service) == 0 && link_open(&c->link, in, out) == 0 && transfers_open(c) == 0) {

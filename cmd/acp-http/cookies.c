@@ -16,23 +16,12 @@ cookies_read(struct buf *jar, const char *path)
 	return read_small(path, jar, MOST) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Cuts the first line off; false: there is none. */
-static bool
-next_line(struct slice *left, struct slice *line)
-{
-	const char *newline = left->n > 0 ? memchr(left->p, '\n', left->n) : NULL;
-
-	*line = newline ? slice_between(left->p, newline) : *left;
-	*left = newline ? slice(newline + 1, left->n - line->n - 1) : slice(NULL, 0);
-	return line->n > 0 || newline;
-}
-
 int
 cookies_header(const struct buf *jar, struct buf *to)
 {
 	struct slice left = buf_slice(jar), line;
 
-	while (next_line(&left, &line))
+	while (line_next(&left, &line))
 		if (line.n > 0 && ((to->n > 0 && buf_add_string(to, "; ") < 0) || buf_add_slice(to, line) < 0))
 			return -1;
 	return 0;
@@ -65,7 +54,7 @@ cookies_set(struct buf *jar, const char *header)
 	if (name[equals] != '=' || equals == 0 || memchr(name, '\n', n))
 		return 0;
 	/* All but the one of this name; the oldest, which are first, have to go where there is no room. */
-	while (r == 0 && next_line(&left, &line))
+	while (r == 0 && line_next(&left, &line))
 		if ((line.n <= equals || memcmp(line.p, name, equals + 1) != 0) && left.n + line.n + n + made.n + 2 <= MOST)
 			r = buf_printf(&made, "%.*s\n", (int)line.n, line.p);
 	if (r == 0 && n + 2 <= MOST && !is_over(name + n))

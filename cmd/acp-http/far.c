@@ -236,10 +236,8 @@ connected(void *arg, CURLcode code)
 void
 far_open(struct client *c)
 {
-	CURL *e = transfer_new(c, &c->connect);
+	CURL *e = transfer_new(c, &c->connect, connected, c);
 
-	c->connect.done = connected;
-	c->connect.arg = c;
 	curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(e, CURLOPT_HTTPPROXYTUNNEL, 1L);
 	curl_easy_setopt(e, CURLOPT_SSL_ENABLE_ALPN, 0L);

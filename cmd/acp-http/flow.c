@@ -67,16 +67,16 @@ put_event(struct flow *f, struct buf *to, struct slice text)
 }
 
 void
-flow_send(struct conn *c, const struct parcel *p)
+flow_send(struct conn *c, const struct message *m)
 {
 	SCOPED struct buf room = {0};
-	struct slice name = p->session.p ? json_text(p->session, &room) : slice(NULL, 0);
+	struct slice session = link_session(&m->msg, m->request), name = session.p ? json_text(session, &room) : slice(NULL, 0);
 	struct flow *f = name.n > 0 ? flow_of(c, name) : c->own;
-	bool load = p->kind == MSG_RESPONSE && p->what == ACP_SESSION_LOAD;
+	bool load = m->request && m->request->what == ACP_SESSION_LOAD;
 
 	if (!f || (load && f->taken == f->bytes.n && f->then.n == 0))
 		f = c->own;
-	put_event(f, load && f != c->own ? &f->then : &f->bytes, p->text);
+	put_event(f, load && f != c->own ? &f->then : &f->bytes, m->line);
 }
 
 static size_t

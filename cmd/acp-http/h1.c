@@ -139,28 +139,6 @@ begin_request(struct channel *ch)
 	return true;
 }
 
-/* The channel is the connection's WebSocket from now on. */
-static void
-upgrade(struct exchange *x)
-{
-	struct channel *ch = x->channel;
-	struct conn *c = x->upgrade;
-	SCOPED struct buf text = {0};
-	char accept[29];
-
-	ws_accept_of(exchange_header(x, "sec-websocket-key"), accept);
-	if (buf_printf(&text, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-			"Sec-WebSocket-Accept: %s\r\nAcp-Connection-Id: %s\r\n\r\n", accept, c->id) < 0)
-		endpoint_abort(&ch->far);
-	channel_put(ch, buf_slice(&text));
-	ch->kind = CHANNEL_WS;
-	ch->conn = c;
-	c->channel = ch;
-	c->ws = (struct ws){.service = &ch->server->service, .name = c->label, .far = &ch->far, .link = &c->link};
-	ws_open(&c->ws);
-	exchange_free(x);
-}
-
 void
 h1_receive(struct channel *ch)
 {
@@ -185,8 +163,6 @@ h1_receive(struct channel *ch)
 		x->complete = true;
 		if (!x->responded)
 			serve_request(x);
-		if (x->upgrade)
-			upgrade(x);
 	}
 	/* Who sends further requests before the response has to wait with them. */
 	endpoint_pause(&ch->far, ch->kind == CHANNEL_H1 && ch->in.n > PIPELINED);

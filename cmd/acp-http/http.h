@@ -66,21 +66,12 @@ void report(struct service *, const char *who, const char *format, ...) __attrib
 
 /* --- link.c: the local peer (the agent's pipes, or standard input and output), and the open requests of both sides --- */
 
-/* A message for the remote peer. */
-struct parcel {
-	struct slice text;
-	enum msg_kind kind;
-	enum acp_method what;  /* of a response its request's */
-	struct slice id;
-	struct slice session;  /* that it belongs to, a JSON string; p NULL: none. Of a response its request's */
-};
-
 /* Zero it to begin; the owner sets the first group. */
 struct link {
 	struct service *service;
 	const char *name;         /* for diagnostics; borrowed */
 	enum acp_side remote;     /* which side the remote peer is */
-	void (*send)(void *arg, const struct parcel *);
+	void (*send)(void *arg, const struct message *); /* of the local peer, or a response in its stead */
 	void (*changed)(void *arg); /* called after each event of the local peer. It may free the link */
 	void *arg;
 
@@ -120,6 +111,8 @@ void link_down(struct link *, const char *why);
 void link_fail_request(struct link *, struct request *, const char *why, struct slice data);
 /* Responds with an error to the remote peer's open requests and to all later ones. why is borrowed. */
 void link_fail(struct link *, const char *why);
+/* The session that a message belongs to, a JSON string: of a response its request's, which may be NULL. p NULL: none. */
+struct slice link_session(const struct msg *, const struct request *);
 /* The number of open requests that this side has sent. */
 size_t link_open_requests(const struct link *, enum acp_side from);
 

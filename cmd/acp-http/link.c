@@ -46,26 +46,21 @@ put_local(struct link *l, struct slice text)
 
 /* --- requests --- */
 
+/* r: the request that has this id, or NULL. */
 static void
-send_error(struct link *l, enum acp_side to, struct parcel p, int code, const char *why, struct slice data)
+send_error(struct link *l, enum acp_side to, const struct request *r, struct slice id, int code, const char *why, struct slice data)
 {
+	struct message m = {.msg = {.kind = MSG_RESPONSE, .id = id}, .request = r};
 	SCOPED struct buf text = {0};
 
-	if (msg_make_error(&text, p.id, code, why, data) < 0) {
+	if (msg_make_error(&text, id, code, why, data) < 0) {
 		report(l->service, l->name, "%s", no_memory);
 	} else if (to != l->remote) {
 		put_local(l, buf_slice(&text));
 	} else if (!l->down) {
-		p.kind = MSG_RESPONSE;
-		p.text = buf_slice(&text);
-		l->send(l->arg, &p);
+		m.line = buf_slice(&text);
+		l->send(l->arg, &m);
 	}
-}
-
-static struct parcel
-parcel_of(const struct request *r)
-{
-	return (struct parcel){.kind = MSG_RESPONSE, .what = r->what, .id = r->id, .session = r->session};
 }
 
 /* Of a message that is forwarded: opens its request, or finds the one that it answers, which is then taken from the table. */
@@ -86,7 +81,7 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 void
 link_fail_request(struct link *l, struct request *r, const char *why, struct slice data)
 {
-	send_error(l, r->from, parcel_of(r), ACP_ERR_INTERNAL, why, data);
+	send_error(l, r->from, r, r->id, ACP_ERR_INTERNAL, why, data);
 	requests_remove(l->requests, r);
 	requests_done(r);
 }
@@ -125,6 +120,12 @@ link_down(struct link *l, const char *why)
 	steer(l);
 }
 
+struct slice
+link_session(const struct msg *m, const struct request *r)
+{
+	return m->kind != MSG_RESPONSE ? json_get_string(m->params, acp_session_id) : r ? r->session : slice(NULL, 0);
+}
+
 size_t
 link_open_requests(const struct link *l, enum acp_side from)
 {
@@ -153,22 +154,7 @@ link_discard(struct link *l, enum acp_side from, uint64_t number, struct slice t
 	if (r)
 		link_fail_request(l, r, "the response was not valid and could not be forwarded", slice(NULL, 0));
 	else if (meant == MSG_REQUEST)
-		send_error(l, from, (struct parcel){.id = id}, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
-}
-
-static void
-forward(struct link *l, struct slice text, const struct msg *m)
-{
-	struct request *r = note(l, local_side(l), m);
-	struct parcel p = {.text = text, .kind = m->kind, .what = m->what, .id = m->id};
-
-	if (m->kind != MSG_RESPONSE)
-		p.session = json_get_string(m->params, acp_session_id);
-	else if (r)
-		p = (struct parcel){.text = text, .kind = MSG_RESPONSE, .what = r->what, .id = m->id, .session = r->session};
-	l->send(l->arg, &p);
-	if (r)
-		requests_done(r);
+		send_error(l, from, NULL, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
 }
 
 /* True: the line is a message. Else it has been dealt with. */
@@ -198,12 +184,17 @@ static bool
 local_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct link *l = arg;
-	struct msg m;
+	struct message m = {.line = line->text};
+	struct request *r;
 
-	if (l->down)
+	if (l->down) {
 		l->lost += !line_is_blank(line);
-	else if (scan_line(l, local_side(l), got, line, &m))
-		forward(l, line->text, &m);
+	} else if (scan_line(l, local_side(l), got, line, &m.msg)) {
+		m.request = r = note(l, local_side(l), &m.msg);
+		l->send(l->arg, &m);
+		if (r)
+			requests_done(r);
+	}
 	steer(l);
 	return true;
 }
@@ -225,7 +216,7 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 	struct request *r;
 
 	if (l->failing && m->kind == MSG_REQUEST) {
-		send_error(l, l->remote, (struct parcel){.id = m->id}, ACP_ERR_INTERNAL, l->failing, slice(NULL, 0));
+		send_error(l, l->remote, NULL, m->id, ACP_ERR_INTERNAL, l->failing, slice(NULL, 0));
 		return;
 	}
 	r = note(l, l->remote, m);

@@ -37,7 +37,6 @@ post_free(struct post *post)
 {
 	struct posts *p = &post->client->posts;
 
-	p->running -= post->put.easy != NULL;
 	p->queued -= post->text.n;
 	DL_DELETE(p->queue, post);
 	transfer_end(post->client, &post->put);
@@ -144,7 +143,6 @@ post_done(void *arg, CURLcode code)
 	if (wants_http1(c, post, code, status)) {
 		c->posts.http1 = true;
 		c->posts.known = false;
-		c->posts.running--;
 		transfer_end(c, &post->put);
 		return;
 	}
@@ -174,19 +172,16 @@ reply_bytes(char *from, size_t size, size_t n, void *arg)
 static void
 start_post(struct post *post)
 {
-	struct client *c = post->client;
 	struct transfer *t = &post->put;
-	CURL *e = posts_transfer(c, t, post->stream ? post->stream->name : "");
+	CURL *e = posts_transfer(post->client, t, post->stream ? post->stream->name : "", post_done, post);
 
-	t->done = post_done;
-	t->arg = post;
-	if (e && (transfer_header(t, "Content-Type: application/json") < 0 || transfer_header(t, "Expect:") < 0))
-		transfer_end(c, t);
-	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, post->text.p);
-	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->text.n);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, reply_bytes);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, post);
-	c->posts.running += transfer_start(c, t) == 0;
+	transfer_header(t, "Content-Type: application/json");
+	transfer_header(t, "Expect:");
+	curl_easy_setopt(e, CURLOPT_POSTFIELDS, post->text.p);
+	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->text.n);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, reply_bytes);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, post);
+	transfer_start(post->client, t);
 }
 
 /* In order, one at a time for each session, when its stream is open. Nothing goes before initialize has its response. */
@@ -195,22 +190,27 @@ start(struct client *c)
 {
 	struct posts *p = &c->posts;
 	struct post *post;
+	size_t running = 0;
 
 	if (!p->id) {
 		if (p->queue && !p->queue->put.easy && !c->over)
 			start_post(p->queue);
 		return;
 	}
-	DL_FOREACH (p->queue, post)
+	DL_FOREACH (p->queue, post) {
 		post->stream->blocked = false;
+		running += post->put.easy != NULL;
+	}
 	DL_FOREACH (p->queue, post) {
 		struct stream *s = post->stream;
 
-		if (!post->put.easy && !s->blocked && p->running < AT_ONCE && !c->over) {
-			if (s->open)
+		if (!post->put.easy && !s->blocked && running < AT_ONCE && !c->over) {
+			if (s->open) {
 				start_post(post);
-			else
+				running++;
+			} else {
 				s->wanted = true;
+			}
 		}
 		s->blocked = true;
 	}
@@ -228,34 +228,33 @@ name_fits(struct slice name)
 
 /* A cancellation goes after the request that it names, and so to the same session. */
 static struct slice
-session_of(struct client *c, const struct parcel *parcel)
+session_of(struct client *c, const struct message *m)
 {
 	struct request *r;
-	struct msg m;
 
-	if (parcel->kind != MSG_NOTIFICATION || parcel->what != ACP_CANCEL_REQUEST || msg_scan(parcel->text, &m, NULL) == MSG_NOISE)
-		return parcel->session;
-	r = requests_find(c->link.requests, ACP_CLIENT, json_get(m.params, acp_request_id));
+	if (m->msg.kind != MSG_NOTIFICATION || m->msg.what != ACP_CANCEL_REQUEST)
+		return link_session(&m->msg, m->request);
+	r = requests_find(c->link.requests, ACP_CLIENT, json_get(m->msg.params, acp_request_id));
 	return r ? r->session : slice(NULL, 0);
 }
 
 void
-posts_send(struct client *c, const struct parcel *parcel)
+posts_send(struct client *c, const struct message *m)
 {
 	struct posts *p = &c->posts;
 	struct post *post = calloc(1, sizeof(*post));
 	SCOPED struct buf room = {0};
-	struct slice session = session_of(c, parcel), name = session.p ? json_text(session, &room) : slice("", 0);
-	bool first = parcel->kind == MSG_REQUEST && parcel->what == ACP_INITIALIZE && !p->id && !p->queue;
+	struct slice session = session_of(c, m), name = session.p ? json_text(session, &room) : slice("", 0);
+	bool first = m->msg.kind == MSG_REQUEST && m->msg.what == ACP_INITIALIZE && !p->id && !p->queue;
 	const char *why = NULL;
 
-	if (!post || buf_add_slice(&post->text, parcel->text) < 0 || buf_add_slice(&post->id, parcel->id) < 0) {
+	if (!post || buf_add_slice(&post->text, m->line) < 0 || buf_add_slice(&post->id, m->msg.id) < 0) {
 		client_over(c, "out of memory");
 		free(post);
 		return;
 	}
 	post->client = c;
-	post->kind = parcel->kind;
+	post->kind = m->msg.kind;
 	p->queued += post->text.n;
 	DL_APPEND(p->queue, post);
 	if (!first && !p->id && p->queue == post)
@@ -312,18 +311,18 @@ void
 posts_finish(struct client *c)
 {
 	struct transfer *t = &c->posts.delete;
+	CURL *e;
 
 	if (c->posts.queue && !c->hurried)
 		return;
 	c->finishing = true;
-	if (!c->posts.id || !posts_transfer(c, t, "")) {
+	if (!c->posts.id) {
 		client_over(c, NULL);
 		return;
 	}
-	t->done = deleted;
-	t->arg = c;
-	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, ignore);
+	e = posts_transfer(c, t, "", deleted, c);
+	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, "DELETE");
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, ignore);
 	transfer_start(c, t);
 }
 

@@ -1,6 +1,4 @@
 /* What a request to the endpoint gets. */
-#include <stdlib.h>
-
 #include "cmd/acp-http/server.h"
 #include "lib/base/base64.h"
 
@@ -83,7 +81,9 @@ admit(struct exchange *x, enum profile profile)
 		return NULL;
 	}
 	c = conn_new(s, profile);
-	if (!c)
+	if (c)
+		report_verbose(&s->service, c->label, "connected");
+	else
 		exchange_refuse(x, 500, "the agent could not be started");
 	return c;
 }
@@ -104,21 +104,33 @@ named(struct exchange *x)
 	return c;
 }
 
+/* The channel is the WebSocket of a new connection from now on, and the exchange is over. */
 static void
 upgrade(struct exchange *x)
 {
+	struct channel *ch = x->channel;
 	const char *key = exchange_header(x, "sec-websocket-key"), *connection = exchange_header(x, "connection");
-	SCOPED struct buf bytes = {0};
+	SCOPED struct buf bytes = {0}, text = {0};
+	char accept[29];
 	struct conn *c;
 
-	if (!header_is(x, "sec-websocket-version", "13") || x->channel->kind != CHANNEL_H1)
+	if (!header_is(x, "sec-websocket-version", "13") || ch->kind != CHANNEL_H1) {
 		exchange_refuse(x, 426, "this is WebSocket version 13 over HTTP/1.1");
-	else if (!key || strlen(key) != 24 || base64_decode(slice_of(key), &bytes) != 0 || bytes.n != 16 || !connection ||
-		!strcasestr(connection, "upgrade"))
+	} else if (!key || strlen(key) != 24 || base64_decode(slice_of(key), &bytes) != 0 || bytes.n != 16 || !connection ||
+		!strcasestr(connection, "upgrade")) {
 		exchange_refuse(x, 400, "Sec-WebSocket-Key or Connection is not valid");
-	else if ((c = admit(x, PROFILE_WS))) {
-		report_verbose(&x->channel->server->service, c->label, "connected");
-		x->upgrade = c;
+	} else if ((c = admit(x, PROFILE_WS))) {
+		ws_accept_of(key, accept);
+		if (buf_printf(&text, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+				"Sec-WebSocket-Accept: %s\r\nAcp-Connection-Id: %s\r\n\r\n", accept, c->id) < 0)
+			endpoint_abort(&ch->far);
+		channel_put(ch, buf_slice(&text));
+		ch->kind = CHANNEL_WS;
+		ch->conn = c;
+		c->channel = ch;
+		c->ws = (struct ws){.service = &ch->server->service, .name = c->label, .far = &ch->far, .link = &c->link};
+		ws_open(&c->ws);
+		exchange_free(x);
 	}
 }
 
@@ -173,7 +185,7 @@ wrong_session(struct exchange *x, struct conn *c, const struct msg *m)
 {
 	const char *header = exchange_header(x, "acp-session-id");
 	struct request *r = m->kind == MSG_RESPONSE ? requests_find(c->link.requests, ACP_AGENT, m->id) : NULL;
-	struct slice session = m->kind != MSG_RESPONSE ? json_get_string(m->params, acp_session_id) : r ? r->session : slice(NULL, 0);
+	struct slice session = link_session(m, r);
 
 	if (!session.p)
 		return NULL;
@@ -186,18 +198,14 @@ static void
 initialize(struct exchange *x, const struct msg *m)
 {
 	struct conn *c = admit(x, PROFILE_HTTP);
-	char *id;
 
 	if (!c)
 		return;
-	report_verbose(&x->channel->server->service, c->label, "connected");
-	id = malloc(m->id.n);
-	if (!id) {
+	if (buf_add_slice(&c->initialize, m->id) < 0) {
 		exchange_refuse(x, 500, "out of memory");
 		conn_leave(c, "out of memory");
 		return;
 	}
-	c->initialize = slice(memcpy(id, m->id.p, m->id.n), m->id.n);
 	conn_wait(c, x);
 	link_deliver(&c->link, buf_slice(&x->body), m);
 	conn_wake(c);

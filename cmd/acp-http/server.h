@@ -62,7 +62,7 @@ struct conn {
 
 	/* Streamable HTTP. */
 	struct exchange *waiting;  /* those whose response waits for the agent: initialize's, and POSTs while its queue is full */
-	struct slice initialize;   /* the id of the request, in memory of its own; p NULL: it has its response */
+	struct buf initialize;     /* the id of the request; p NULL: it has its response */
 	struct flow *flows, *own;  /* by session; the connection's own, which is among them */
 	size_t queued;             /* bytes in all of them */
 	size_t readers;            /* streams that are open */
@@ -100,7 +100,7 @@ void flow_free(struct flow *);
  * Queues a message of the agent by session, where there is one. The response to session/load is the connection's, but what belongs to it,
  * the replay, is the session's: it waits for that.
  */
-void flow_send(struct conn *, const struct parcel *);
+void flow_send(struct conn *, const struct message *);
 /* Its event stream begins. */
 void flow_attach(struct flow *, struct exchange *);
 /* Moves what waited for the flows of a connection, and frees those that nobody needs. */
@@ -126,7 +126,6 @@ struct exchange {
 	struct flow *flow;        /* ... of this; NULL: it is over */
 	size_t (*read)(struct flow *, char *to, size_t n, bool *end); /* bytes of it; *end: nothing more will come */
 	void (*gone)(struct exchange *); /* it ends while it has a flow, or waits */
-	struct conn *upgrade;     /* the channel is to be this connection's WebSocket */
 	struct conn *conn;        /* in whose list of waiting exchanges it is; or NULL */
 };
 

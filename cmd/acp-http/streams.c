@@ -7,16 +7,15 @@
 enum { SOON = 100 * 1000, LATEST = 5 * 1000 * 1000 };
 
 CURL *
-posts_transfer(struct client *c, struct transfer *t, const char *session)
+posts_transfer(struct client *c, struct transfer *t, const char *session, void (*done)(void *arg, CURLcode), void *arg)
 {
 	struct posts *p = &c->posts;
-	CURL *e = transfer_new(c, t);
+	CURL *e = transfer_new(c, t, done, arg);
 
-	if (!e || (p->id && transfer_header(t, "Acp-Connection-Id: %s", p->id) < 0) ||
-		(*session && transfer_header(t, "Acp-Session-Id: %s", session) < 0)) {
-		transfer_end(c, t);
-		return NULL;
-	}
+	if (p->id)
+		transfer_header(t, "Acp-Connection-Id: %s", p->id);
+	if (*session)
+		transfer_header(t, "Acp-Session-Id: %s", session);
 	curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
 	/* libcurl 7.88 fails with prior knowledge where there is a connection already. */
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)(p->http1 ? CURL_HTTP_VERSION_1_1
@@ -203,18 +202,15 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 static void
 stream_open(struct stream *s)
 {
-	struct transfer *t = &s->get;
+	CURL *e = posts_transfer(s->client, &s->get, s->name, stream_done, s);
 
 	s->wanted = false;
-	if (posts_transfer(s->client, t, s->name) && transfer_header(t, "Accept: text/event-stream") < 0)
-		transfer_end(s->client, t);
-	t->done = stream_done;
-	t->arg = s;
-	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, stream_bytes);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, s);
-	curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, stream_head);
-	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, s);
-	transfer_start(s->client, t);
+	transfer_header(&s->get, "Accept: text/event-stream");
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, stream_bytes);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, s);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, stream_head);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
+	transfer_start(s->client, &s->get);
 }
 
 void

@@ -146,50 +146,36 @@ transfers_close(struct client *c)
 
 /* --- one transfer --- */
 
-int
+void
 transfer_header(struct transfer *t, const char *format, ...)
 {
-	struct curl_slist *more = NULL;
+	struct curl_slist *more;
 	char *text;
 	va_list args;
 
 	va_start(args, format);
 	text = bytes_vprintf(format, args);
 	va_end(args);
-	if (text)
-		more = curl_slist_append(t->headers, text);
+	more = text ? curl_slist_append(t->headers, text) : NULL;
 	free(text);
+	t->failed |= !more;
 	t->headers = more ? more : t->headers;
-	return more ? 0 : -1;
-}
-
-static int
-add_headers(struct client *c, struct transfer *t)
-{
-	const struct options *o = c->options;
-	SCOPED struct buf cookies = {0};
-
-	for (const char *const *h = o->headers; h && *h; h++)
-		if (transfer_header(t, "%s", *h) < 0)
-			return -1;
-	if (o->token.p && transfer_header(t, "Authorization: Bearer %.*s", (int)o->token.n, o->token.p) < 0)
-		return -1;
-	if (cookies_header(&c->cookies, &cookies) < 0 || (cookies.n > 0 && !buf_string(&cookies)))
-		return -1;
-	return cookies.n > 0 ? transfer_header(t, "Cookie: %s", cookies.p) : 0;
 }
 
 CURL *
-transfer_new(struct client *c, struct transfer *t)
+transfer_new(struct client *c, struct transfer *t, void (*done)(void *arg, CURLcode), void *arg)
 {
 	const struct options *o = c->options;
-	CURL *e = t->easy = curl_easy_init();
+	SCOPED struct buf cookies = {0};
+	CURL *e = curl_easy_init();
 
-	if (!e || add_headers(c, t) < 0) {
-		transfer_end(c, t);
-		return NULL;
-	}
-	t->error[0] = '\0';
+	*t = (struct transfer){.easy = e, .done = done, .arg = arg, .failed = cookies_header(&c->cookies, &cookies) < 0};
+	for (const char *const *h = o->headers; h && *h; h++)
+		transfer_header(t, "%s", *h);
+	if (o->token.p)
+		transfer_header(t, "Authorization: Bearer %.*s", (int)o->token.n, o->token.p);
+	if (cookies.n > 0)
+		transfer_header(t, "Cookie: %.*s", (int)cookies.n, cookies.p);
 	curl_easy_setopt(e, CURLOPT_URL, c->url);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
@@ -202,15 +188,14 @@ transfer_new(struct client *c, struct transfer *t)
 	return e;
 }
 
-int
+void
 transfer_start(struct client *c, struct transfer *t)
 {
-	if (t->easy && curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
-		curl_multi_add_handle(c->multi, t->easy) == CURLM_OK)
-		return 0;
-	transfer_end(c, t);
-	client_over(c, "out of memory");
-	return -1;
+	if (t->failed || curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK ||
+		curl_multi_add_handle(c->multi, t->easy) != CURLM_OK) {
+		transfer_end(c, t);
+		client_over(c, "out of memory");
+	}
 }
 
 void
