@@ -238,6 +238,35 @@ by_session() {
 }
 
 # bats test_tags=slow
+@test "https: a handshake that does not come to its end is cut off after ten seconds, and there are only so many at a time" {
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost 2>/dev/null
+	serve -v --cert cert.pem --key key.pem --max-connections 1 -- "${agent[@]}"
+	run python3 -SE - "$PORT" <<-'E'
+		import socket, sys, time
+		def begin():
+		    s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 30)
+		    s.sendall(bytes.fromhex('16030102000100')) # of a ClientHello
+		    return s
+		def ended(s):
+		    try:
+		        s.send(b'\0')
+		        return s.recv(1, socket.MSG_DONTWAIT) == b''
+		    except BlockingIOError:
+		        return False
+		    except OSError:
+		        return True
+		start, halves = time.monotonic(), [begin() for _ in range(9)] # the last is one too many
+		while not all([ended(s) for s in halves]): # what trickles in gains no time
+		    time.sleep(0.2)
+		print(time.monotonic() - start > 8)
+	E
+	assert_output True
+	assert_equal "$(grep -c 'refused: too many connections' server)" 1
+	run curl -sS -k -o /dev/null -w '%{http_version}' "https://localhost:$PORT/acp"
+	assert_output 2
+}
+
+# bats test_tags=slow
 @test "plain lines over TCP, both ends: bytes unchanged, a line that is none is reported" {
 	serve_at tcp:0 -- bash -c 'tee down | sed -u "s/\"method\":\"initialize\",\"params\"/\"result\"/"'
 	printf '%s\n' '{"method":"_m","params":{"a": 1.50}}' hello "$initialize" >in

@@ -164,6 +164,24 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_line --index 0 403
 }
 
+# A page that the server's own host serves, behind a proxy, can send both (fetch); a WebSocket of a page sends no token.
+@test "--origin with --token-file: who sends an origin needs both, who sends none the token" {
+	local origin token expected
+	echo secret >token
+	serve --token-file token --origin https://a.example -- cat
+	while read -r expected token origin; do
+		run curl -sS -o refusal -w '%{http_code}' -H "Authorization: Bearer $token" ${origin:+-H "Origin: $origin"} "http://127.0.0.1:$PORT/acp"
+		assert_output "$expected"
+	done <<-'E'
+		406 secret https://a.example
+		406 secret
+		401 other https://a.example
+		401 other
+		403 secret https://b.example
+	E
+	assert_equal "$(<refusal)" 'this origin is not allowed'
+}
+
 @test "--max-connections: one more gets 503, until another has ended" {
 	serve --max-connections 1 -- cat
 	ws client "$PORT" 'touch there' 'wait go' 'close 1000' drain &
@@ -358,6 +376,17 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	begin=${EPOCHREALTIME/./}
 	wait_for grep -q 'TERM$' server
 	((${EPOCHREALTIME/./} - begin < 5000000))
+}
+
+# bats test_tags=slow
+@test "a client that goes away while it is not read, because the agent does not read: the next ping shows it" {
+	local text steps=()
+	serve --ping 300ms --grace 300ms -- sleep 600
+	printf -v text 'text {"jsonrpc":"2.0","method":"_m","params":["%30000s"]}' x
+	for ((i = 0; i < 20; i++)); do steps+=("$text"); done
+	ws client "$PORT" "${steps[@]}" eof
+	wait_for grep -q 'sending it SIGTERM' server
+	wait_for agents_left 2 # the server and its guardian
 }
 
 @test "--ping 0: the system still notices a client that has vanished: the connection is kept alive by TCP" {

@@ -7,6 +7,8 @@
 
 #include "cmd/acp-http/http.h"
 
+enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all of them: many servers take no longer header */
+
 struct client;
 struct stream;
 
@@ -38,7 +40,7 @@ struct client {
 	struct link link;
 	void (*changed)(void *client); /* after each event: reads and writes what may be, and ends what is over */
 	struct loop_timer exit_timer;
-	struct buf cookies;
+	struct buf cookies;       /* a line NAME=VALUE each */
 	bool new_cookies;         /* that are not in the file */
 	char *url;                /* as libcurl needs it: http(s)://HOST[:PORT]/... */
 	bool left;                /* the client has left, or a signal was received */
@@ -85,13 +87,6 @@ void transfer_end(struct client *, struct transfer *);
 /* The HTTP status, or 0; why it failed. */
 unsigned transfer_status(const struct transfer *);
 const char *transfer_reason(const struct transfer *, CURLcode);
-
-/* --- far.c: WebSocket and plain lines --- */
-
-void far_open(struct client *);
-void far_send(struct client *, struct slice text);
-/* The client has left: ends the connection. */
-void far_finish(struct client *);
 
 /* --- posts.c --- */
 

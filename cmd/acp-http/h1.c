@@ -18,10 +18,8 @@ read_request_line(struct exchange *x, char *method)
 	scheme = strncasecmp(target, "http://", 7) == 0 ? 7 : strncasecmp(target, "https://", 8) == 0 ? 8 : 0;
 	if (scheme)
 		target += scheme + strcspn(target + scheme, "/ ");
-	if (*target != '/')
-		return 400;
 	version = target + strcspn(target, " \t");
-	if (*version != ' ')
+	if (*target != '/' || *version != ' ')
 		return 400;
 	*version++ = '\0';
 	if (strcmp(version, "HTTP/1.1") != 0)
@@ -63,14 +61,19 @@ head_is_text(const char *p, size_t n)
 	return true;
 }
 
-/* Reads a whole head, which is changed, and which a NUL follows. Returns 0, or the status of a refusal. */
+/* Reads a whole head, which is changed. Returns 0, or the status of a refusal. */
 static unsigned
-read_head(struct exchange *x, char *head)
+read_head(struct exchange *x, char *head, size_t n)
 {
 	char *line, *save = NULL, *after;
 	const char *length;
 	unsigned status = 0;
 
+	if (n == 0 || n > HEADERS)
+		return 431;
+	if (!head_is_text(head, n))
+		return 400;
+	head[n - 1] = '\0';
 	for (line = strtok_r(head, "\r\n", &save); line && status == 0; line = strtok_r(NULL, "\r\n", &save))
 		status = (line == head ? read_request_line : read_header)(x, line);
 	if (status || !exchange_header(x, "host"))
@@ -117,14 +120,7 @@ begin_request(struct channel *ch)
 		endpoint_abort(&ch->far);
 		return false;
 	}
-	if (n == 0 || n > HEADERS) {
-		status = 431;
-	} else if (!head_is_text(ch->in.p, n)) {
-		status = 400;
-	} else {
-		ch->in.p[n - 1] = '\0';
-		status = read_head(x, ch->in.p);
-	}
+	status = read_head(x, ch->in.p, n);
 	consume(ch, status ? ch->in.n : n);
 	ch->last = ch->last || status;
 	x->headed = true;

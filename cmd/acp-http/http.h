@@ -139,7 +139,7 @@ struct ws {
 	size_t nhead;         /* bytes of the header that have come */
 	uint64_t left;        /* bytes of the payload that have not come */
 	size_t ready;         /* bytes of the payload that have come */
-	unsigned char control[125];
+	struct buf control;   /* the payload of a control frame */
 	struct buf message;   /* the beginning of a message that has not been received whole */
 	bool open, binary;    /* a message that has begun; it is ignored */
 	bool heard;           /* something was received since the last ping */
@@ -162,17 +162,6 @@ void ws_accept_of(const char *key, char accept[29]);
 
 /* Appends what a file holds, also a pipe that is written in parts. 0, or -1 with errno: EFBIG where it is more than `most`. */
 int read_small(const char *path, struct buf *to, size_t most);
-
-/* --- cookies.c: a cookie jar in a buffer. Zero it to begin. All return 0, or -1 with errno --- */
-
-/* Reads the jar from a file, which need not exist. */
-int cookies_read(struct buf *jar, const char *path);
-/* Appends the value of a Cookie header. */
-int cookies_header(const struct buf *jar, struct buf *to);
-/* Stores the cookie of a Set-Cookie header's value. */
-int cookies_set(struct buf *jar, const char *header);
-/* Writes the jar to a file. */
-int cookies_write(const struct buf *jar, const char *path);
 
 /* --- listen.c (--listen), connect.c (--connect): run the bridge, and return the exit status --- */
 

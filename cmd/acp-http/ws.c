@@ -14,6 +14,7 @@
 enum { OP_CONTINUATION, OP_TEXT, OP_BINARY, OP_CLOSE = 8, OP_PING, OP_PONG };
 enum {
 	FIN = 0x80, RESERVED = 0x70, MASKED = 0x80, HEAD_MOST = 14,
+	CONTROL = 125,        /* bytes of a control frame */
 	KEEP = 256 * 1024,    /* of the buffer for messages that come in pieces */
 	PONGS_WAIT = 64 * 1024, /* a peer that reads nothing gets no more pongs */
 	CLOSING = 2 * 1000 * 1000, /* for the peer to reply to a close */
@@ -66,7 +67,7 @@ ws_send(struct ws *ws, struct slice text)
 static void
 send_close(struct ws *ws, uint16_t code, const char *why)
 {
-	char payload[125];
+	char payload[CONTROL];
 	size_t n = strnlen(why, sizeof(payload) - 2);
 
 	if (ws->close_sent)
@@ -117,7 +118,7 @@ close_code_is_valid(unsigned code)
 static void
 receive_close(struct ws *ws)
 {
-	const unsigned char *p = ws->control;
+	const unsigned char *p = (const unsigned char *)ws->control.p;
 	unsigned code = ws->ready >= 2 ? (unsigned)(p[0] << 8 | p[1]) : WS_NO_STATUS;
 	char why[64];
 
@@ -144,7 +145,7 @@ end_frame(struct ws *ws)
 		receive_close(ws);
 	} else if (opcode == OP_PING) {
 		if (!ws->close_sent && ws->far->out.queued < PONGS_WAIT + QUEUE_HIGH)
-			put_frame(ws, OP_PONG, slice((char *)ws->control, ws->ready));
+			put_frame(ws, OP_PONG, buf_slice(&ws->control));
 	} else if (opcode < OP_CLOSE && fin) {
 		ws->open = false;
 		if (ws->binary)
@@ -169,7 +170,7 @@ broken_rule(const struct ws *ws)
 		return ws->client ? "a masked frame of a server" : "an unmasked frame of a client";
 	if (opcode > OP_PONG || (opcode > OP_BINARY && opcode < OP_CLOSE))
 		return "an unknown opcode";
-	if (opcode >= OP_CLOSE && (length > sizeof(ws->control) || !(ws->head[0] & FIN)))
+	if (opcode >= OP_CLOSE && (length > CONTROL || !(ws->head[0] & FIN)))
 		return "a control frame that is too long, or in fragments";
 	if (opcode < OP_CLOSE && ws->open != (opcode == OP_CONTINUATION))
 		return ws->open ? "a message inside a message" : "a continuation of nothing";
@@ -195,7 +196,7 @@ begin_frame(struct ws *ws)
 	ws->left = n ? 0 : length;
 	for (size_t i = 0; i < n; i++)
 		ws->left = ws->left << 8 | ws->head[2 + i];
-	ws->ready = 0;
+	ws->ready = ws->control.n = 0;
 	if (opcode == OP_TEXT || opcode == OP_BINARY) {
 		ws->open = true;
 		ws->binary = opcode == OP_BINARY;
@@ -207,25 +208,18 @@ begin_frame(struct ws *ws)
 static void
 add_payload(struct ws *ws, struct slice piece)
 {
-	const unsigned char *mask = ws->head + ws->nhead - 4;
-	char *to = NULL;
+	struct buf *to = (ws->head[0] & 15) >= OP_CLOSE ? &ws->control : ws->binary || ws->link->down ? NULL : &ws->message;
 
-	if ((ws->head[0] & 15) >= OP_CLOSE) {
-		to = (char *)ws->control + ws->ready;
-		memcpy(to, piece.p, piece.n);
-	} else if (!ws->binary && !ws->link->down) {
-		if (piece.n > ws->service->options->limit - ws->message.n) {
-			fail(ws, WS_TOO_LONG, "a message longer than --max-line");
-			return;
-		}
-		if (buf_add_slice(&ws->message, piece) < 0) {
-			fail(ws, WS_FAILED, "out of memory");
-			return;
-		}
-		to = ws->message.p + ws->message.n - piece.n;
+	if (to == &ws->message && piece.n > ws->service->options->limit - to->n) {
+		fail(ws, WS_TOO_LONG, "a message longer than --max-line");
+		return;
+	}
+	if (to && buf_add_slice(to, piece) < 0) {
+		fail(ws, WS_FAILED, "out of memory");
+		return;
 	}
 	if (to && !ws->client)
-		mask_bytes(to, piece.n, mask, ws->ready % 4);
+		mask_bytes(to->p + to->n - piece.n, piece.n, ws->head + ws->nhead - 4, ws->ready % 4);
 	ws->ready += piece.n;
 	ws->left -= piece.n;
 	if (ws->left == 0)
@@ -321,6 +315,7 @@ ws_close(struct ws *ws)
 	if (ws->service)
 		loop_remove_timer(ws->service->loop, &ws->beat);
 	buf_free(&ws->message);
+	buf_free(&ws->control);
 }
 
 void

@@ -35,10 +35,10 @@ caught(void *arg, int signal)
 }
 
 static void
-send_nowhere(void *arg, const struct parcel *p)
+send_nowhere(void *arg, const struct message *m)
 {
 	(void)arg;
-	(void)p;
+	(void)m;
 }
 
 static void
