@@ -123,12 +123,10 @@ begin_request(struct channel *ch)
 	status = read_head(x, ch->in.p, n);
 	consume(ch, status ? ch->in.n : n);
 	ch->last = ch->last || status;
-	x->headed = true;
-	x->complete = status != 0;
+	x->complete = status;
 	if (status)
 		exchange_refuse(x, status, "this request is not valid");
-	else
-		serve_head(x);
+	serve_head(x);
 	value = exchange_header(x, "expect");
 	if (!x->responded && x->body_left > 0 && value && strcasecmp(value, "100-continue") == 0)
 		channel_put(ch, slice_of("HTTP/1.1 100 Continue\r\n\r\n"));
@@ -142,10 +140,7 @@ h1_receive(struct channel *ch)
 	size_t n;
 
 	while (ch->kind == CHANNEL_H1 && !ch->far.finishing && endpoint_can_read(&ch->far)) {
-		x = ch->exchanges;
-		if (x && x->complete)
-			break;
-		if (!x && (ch->in.n == 0 || !begin_request(ch)))
+		if (!ch->exchanges && (ch->in.n == 0 || !begin_request(ch)))
 			break;
 		x = ch->exchanges;
 		n = ch->in.n < x->body_left ? ch->in.n : (size_t)x->body_left;
@@ -154,10 +149,7 @@ h1_receive(struct channel *ch)
 		exchange_body(x, slice(ch->in.p, n));
 		consume(ch, n);
 		x->body_left -= n;
-		if (x->body_left > 0)
-			continue;
-		x->complete = true;
-		if (!x->responded)
+		if (x->body_left == 0)
 			serve_request(x);
 	}
 	/* Who sends further requests before the response has to wait with them. */
@@ -195,15 +187,13 @@ h1_send(struct channel *ch)
 
 	while (x && x->responded && !end && ch->far.out.queued < QUEUE_LOW) {
 		n = exchange_read(x, room, sizeof(room), &end);
-		if (n > 0 && x->streams) {
+		if (n == 0)
+			break;
+		if (x->streams)
 			channel_put(ch, slice(head, (size_t)snprintf(head, sizeof(head), "%zx\r\n", n)));
-			channel_put(ch, slice(room, n));
+		channel_put(ch, slice(room, n));
+		if (x->streams)
 			channel_put(ch, slice_of("\r\n"));
-		} else if (n > 0) {
-			channel_put(ch, slice(room, n));
-		} else if (!end) {
-			return;
-		}
 	}
 	if (!end)
 		return;

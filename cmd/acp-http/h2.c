@@ -90,16 +90,10 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 	}
 	if (!x || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return 0;
-	if (!x->headed) {
-		x->headed = true;
-		if (!x->responded)
-			serve_head(x);
-	}
-	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && !x->complete) {
-		x->complete = true;
-		if (!x->responded)
-			serve_request(x);
-	}
+	if (!x->headed)
+		serve_head(x);
+	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && !x->complete)
+		serve_request(x);
 	return 0;
 }
 

@@ -168,11 +168,9 @@ static int
 check_descriptors(struct server *s)
 {
 	uint64_t n = s->options->max_connections, least = DESCRIPTORS + (AGENT + 1) * n, most = DESCRIPTORS + (AGENT + CHANNELS) * n;
-	struct rlimit limit;
+	struct rlimit limit = {.rlim_cur = most};
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		limit.rlim_cur = limit.rlim_max = most;
-	if (limit.rlim_cur < most) {
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most) {
 		limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
@@ -209,8 +207,7 @@ close_all(struct server *s)
 	}
 	while (s->channels)
 		channel_free(s->channels);
-	if (s->service.loop && s->listener.fd >= 0)
-		loop_remove_fd(s->service.loop, &s->listener);
+	loop_remove_fd(s->service.loop, &s->listener);
 	service_close(&s->service);
 	proc_close(s->listener.fd);
 	proc_guardian_stop(&s->guardian);

@@ -55,6 +55,9 @@ serve_head(struct exchange *x)
 	const struct options *o = x->channel->server->options;
 	const char *path = exchange_header(x, ":path"), *method = exchange_header(x, ":method");
 
+	x->headed = true;
+	if (x->responded)
+		return;
 	if (!path || !method || strncmp(path, o->path, strlen(o->path)) != 0 || (path[strlen(o->path)] != '\0' && path[strlen(o->path)] != '?'))
 		exchange_refuse(x, 404, "nothing is here");
 	else if (!method_is(x, "GET") && !method_is(x, "POST") && !method_is(x, "DELETE"))
@@ -247,6 +250,9 @@ serve_request(struct exchange *x)
 {
 	struct conn *c;
 
+	x->complete = true;
+	if (x->responded)
+		return;
 	if (method_is(x, "POST")) {
 		post(x);
 	} else if (method_is(x, "DELETE")) {

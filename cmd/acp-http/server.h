@@ -205,9 +205,9 @@ void h2_finish(struct channel *);
 
 /* --- serve.c: what a request gets --- */
 
-/* The headers of a request have come: may its body come? */
+/* The headers of a request have come: may its body come? Nothing more is done where it has its response. */
 void serve_head(struct exchange *);
-/* The request has come whole. */
+/* The same for a request that has come whole. */
 void serve_request(struct exchange *);
 
 #endif

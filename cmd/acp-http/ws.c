@@ -1,9 +1,7 @@
 /* WebSocket over an endpoint: frames become messages of a link, and messages frames. */
 #include <errno.h>
 #include <inttypes.h>
-#ifdef __linux__
 #include <linux/sockios.h>
-#endif
 #include <openssl/sha.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -293,10 +291,8 @@ ws_acked(const struct ws *ws)
 {
 	int waits = 0;
 
-#ifdef SIOCOUTQ
 	if (ioctl(ws->far->out.io.fd, SIOCOUTQ, &waits) < 0)
 		waits = 0;
-#endif
 	return ws->far->out.written - (uint64_t)waits;
 }
 
