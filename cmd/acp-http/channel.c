@@ -115,7 +115,8 @@ time_out(struct channel *ch)
 			late = x;
 		body = body || !x->complete;
 	}
-	phase = head || late ? PHASE_HEAD : body ? PHASE_BODY : ch->exchanges || ch->kind >= CHANNEL_WS ? PHASE_BUSY : PHASE_IDLE;
+	head = head || late;
+	phase = head ? PHASE_HEAD : body ? PHASE_BODY : ch->exchanges || ch->kind >= CHANNEL_WS ? PHASE_BUSY : PHASE_IDLE;
 	if (phase == ch->phase && late == ch->late && !(phase == PHASE_BODY && ch->read != ch->last_read))
 		return;
 	ch->phase = phase;

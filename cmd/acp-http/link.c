@@ -48,7 +48,8 @@ put_local(struct link *l, struct slice text)
 
 /* r: the request that has this id, or NULL. */
 static void
-send_error(struct link *l, enum acp_side to, const struct request *r, struct slice id, int code, const char *why, struct slice data)
+send_error(struct link *l, enum acp_side to, const struct request *r, struct slice id, int code, const char *why,
+	struct slice data)
 {
 	struct message m = {.msg = {.kind = MSG_RESPONSE, .id = id}, .request = r};
 	SCOPED struct buf text = {0};

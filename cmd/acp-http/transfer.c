@@ -67,7 +67,8 @@ cookies_set(struct buf *jar, const char *header)
 		return 0;
 	/* All but the one of this name; the oldest, which are first, have to go where there is no room. */
 	while (r == 0 && line_next(&left, &line))
-		if ((line.n <= equals || memcmp(line.p, name, equals + 1) != 0) && left.n + line.n + n + made.n + 2 <= COOKIES_MOST)
+		if ((line.n <= equals || memcmp(line.p, name, equals + 1) != 0) &&
+			left.n + line.n + n + made.n + 2 <= COOKIES_MOST)
 			r = buf_printf(&made, "%.*s\n", (int)line.n, line.p);
 	if (r == 0 && n + 2 <= COOKIES_MOST && !is_over(name + n))
 		r = buf_printf(&made, "%.*s\n", (int)n, name);
