@@ -8,7 +8,8 @@ setup() {
 
 # play COMMAND...: the client of the recording talks to it.
 play() {
-	acp-replay --as client --check --record new.rec "$SESSION" -- "$@"
+	acp-replay --as client --check --timeout 5m --record new.rec \
+		"$SESSION" -- "$@"
 }
 
 @test "the agent does what it did in the recording" {

@@ -20,7 +20,7 @@ function run(command, ...args) {
 function play(...command) {
 	const dir = mkdtempSync(join(tmpdir(), "agent-"));
 	const recording = join(dir, "new.rec");
-	run("acp-replay", "--as", "client", "--check",
+	run("acp-replay", "--as", "client", "--check", "--timeout", "5m",
 		"--record", recording, SESSION, "--", ...command);
 	return recording;
 }

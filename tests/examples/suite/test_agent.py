@@ -16,8 +16,8 @@ def run(*command):
 def play(tmp_path, *command):
     """The client of the recording talks to the agent."""
     new = str(tmp_path / "new.rec")
-    run("acp-replay", "--as", "client", "--check", "--record", new,
-        SESSION, "--", *command)
+    run("acp-replay", "--as", "client", "--check", "--timeout", "5m",
+        "--record", new, SESSION, "--", *command)
     return new
 
 
