@@ -92,8 +92,6 @@ const char *transfer_reason(const struct transfer *, CURLcode);
 
 void posts_close(struct client *);
 void posts_send(struct client *, const struct message *);
-/* A stream was refused with this status: what was to be posted for it is not. */
-void posts_refuse(struct stream *, unsigned status);
 /* Starts what can be started, and reads the streams if the local peer has room. Returns the bytes that wait to be sent. */
 size_t posts_steer(struct client *);
 /* Ends the connection when all has been sent. */
@@ -107,6 +105,7 @@ struct stream {
 	struct transfer get;
 	bool wanted;                  /* to be opened */
 	bool open;                    /* the server has accepted it */
+	unsigned refused;             /* the status that it was refused with; 0: it was not */
 	bool paused, ended;           /* ended: the session is closed */
 	bool blocked;                 /* a POST for it is under way, or waits; while POSTs are started */
 	struct buf line, data;        /* of an event */

@@ -46,14 +46,15 @@ post_free(struct post *post)
 	free(post);
 }
 
-void
-posts_refuse(struct stream *s, unsigned status)
+/* A stream cannot be had: what was to be posted for it is not. */
+static void
+refuse(struct client *c, struct stream *s)
 {
-	struct client *c = s->client;
 	struct post *post, *next;
 	char why[80];
 
-	snprintf(why, sizeof(why), "the event stream was refused with HTTP status %u", status);
+	snprintf(why, sizeof(why), "the event stream was refused with HTTP status %u", s->refused);
+	s->refused = 0;
 	if (!*s->name) {
 		client_over(c, "%s", why);
 		return;
@@ -277,6 +278,9 @@ posts_steer(struct client *c)
 	struct posts *p = &c->posts;
 	struct stream *s, *next;
 
+	HASH_ITER (hh, p->streams, s, next)
+		if (s->refused)
+			refuse(c, s);
 	start(c);
 	HASH_ITER (hh, p->streams, s, next)
 		stream_steer(s);

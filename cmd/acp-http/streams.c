@@ -175,7 +175,7 @@ stream_done(void *arg, CURLcode code)
 		client_over(c, c->in_order ? NULL : "the server does not know the connection any more");
 		return;
 	} else if (status >= 300 && status != 409 && status < 500) {
-		posts_refuse(s, status);
+		s->refused = status;
 		return;
 	} else {
 		report_verbose(&c->service, NULL, "no event stream%s%s: %s", of, s->name, why);
