@@ -104,8 +104,8 @@ lines() {
 # bats test_tags=slow
 @test "an agent that never reads, with a full queue, does not keep us when the client has left" {
 	short_grace
-	# More than fits into its pipe and our queue; the rest into the client's pipe.
-	lines 370 | (rulefilter none:edit -- tail -f /dev/null >out 2>err)
+	# More than fits into its pipe and our queue; the rest into the client's pipe. (A pipe that is written a line at a time takes 48 KiB.)
+	lines 340 | (rulefilter none:edit -- tail -f /dev/null >out 2>err)
 	[ "$(said)" = 'rulefilter: the agent did not end within the grace period: sending it SIGTERM' ]
 	wait_for nobody_left
 }
