@@ -69,7 +69,10 @@ class Guest(threading.Thread):
 
     def respond(self, id, number, asked):
         record = {"from": "client", "asked": asked, "msg": {"jsonrpc": "2.0", "id": id, "result": {"number": number, "by": self.name}}}
-        self.socket.sendall(json.dumps(record).encode() + b"\n")
+        try:
+            self.socket.sendall(json.dumps(record).encode() + b"\n")
+        except OSError:
+            pass  # the stream has ended; what it has sent is still to be read
 
     def run(self):
         questions, old = {}, []
