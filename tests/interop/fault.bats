@@ -93,9 +93,9 @@ reported() {
 
 # --- the table of the man page ---
 
-# rows: the lines of the table, "OPTIONS|TYPESCRIPT|PYTHON".
+# rows: the lines of the table in acp-testing(7), "OPTIONS|TYPESCRIPT|PYTHON".
 rows() {
-	sed -nE 's/^\.It Li "(.*)" Ta (.*) Ta (.*)$/\1|\2|\3/p' "$TOP/man/acp-fault.1" | sed 's/\\-/-/g'
+	sed -nE 's/^\.It Li "(.*)" Ta (.*) Ta (.*)$/\1|\2|\3/p' "$TOP/man/acp-testing.7" | sed 's/\\-/-/g'
 }
 
 @test "what each client does is what the man page says: survives, reports, fails or hangs" {
