@@ -416,17 +416,30 @@ find_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Boils one more block down, which is piece and lies at p. */
-INLINE void
+/* Is there nothing in these 64 bytes that could end a string, and nothing to look at? */
+INLINE bool
+is_plain(const char *p)
+{
+	struct piece a;
+	vec found = {0};
+
+	load(&a, p);
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++)
+		found |= (vec)(a.v[i] == all('"')) | (vec)(a.v[i] == all('\\')) | (vec)(a.v[i] < all(0x20));
+	return !less(found, all(0));
+}
+
+/* Boils one more block down, which is piece and lies at p. False: it lies within a string, and there is nothing to be found. */
+INLINE bool
 add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece *piece)
 {
 	uint64_t escaped, quote, in, scalar, tokens;
 	struct json_classes m;
 
 	classify(piece, &m);
-	/* Within a long string there is nothing to be found. */
 	if (!(m.quote | m.backslash | m.unprintable | r->escape | ~r->in_string))
-		return;
+		return false;
 	escaped = find_escaped(m.backslash, &r->escape);
 	quote = m.quote & ~escaped;
 	in = prefix_xor(quote) ^ r->in_string;
@@ -439,6 +452,7 @@ add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece
 	r->tokens += (size_t)__builtin_popcountll(tokens);
 	if (escaped | m.unprintable)
 		c->odd[r->odds++] = (struct odd){p, escaped, m.unprintable};
+	return true;
 }
 
 /* Finds the tokens of the next chunk, from c->p up to last at most. */
@@ -452,7 +466,10 @@ find_tokens(struct reading *reading, struct chunk *c, const char *last)
 	r.tokens = r.odds = 0;
 	for (; stop - p >= 64; p += 64) {
 		load(&piece, p);
-		add_tokens(&r, c, p, &piece);
+		/* A long string goes on so. */
+		if (!add_tokens(&r, c, p, &piece))
+			while (stop - p >= 128 && is_plain(p + 64))
+				p += 64;
 	}
 	if (p < stop) {
 		load_tail(&piece, p, (size_t)(stop - p));
