@@ -49,6 +49,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]["two"]'
 }
 
+# bats test_tags=slow
 @test "once for each crossing" {
 	plays '[{"updates":['"$(context 900)"']},{},{},{"updates":['"$(context 800)"','"$(context 910)"']},{},{}]'
 	budget --at 90=summarize
@@ -77,6 +78,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(told)" 's: --at 90%: the agent does not list /compact among its commands'
 }
 
+# bats test_tags=slow
 @test "/compact is not sent while the agent compacts; other texts are" {
 	compaction() {
 		printf '{"sessionUpdate":"compaction_update","compactionId":"c","status":"%s"}' "$1"

@@ -454,6 +454,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(grep -c 'agent: line [46]: a response to no open request of ours: dropped' err)" 2
 }
 
+# bats test_tags=slow
 @test "--status none shows nothing, --status tty writes to the terminal or reports that there is none" {
 	plays '[{"out":2000}]'
 	budget --target 2k --status none

@@ -89,6 +89,7 @@ spent() {
 	assert_equal "$(stat -c %a ledger)" 600
 }
 
+# bats test_tags=slow
 @test "what another process spends counts for the next prompt of one that runs" {
 	spends 1
 	budget --max-tokens 300/week --ledger ledger
@@ -203,6 +204,7 @@ total of'
 	assert_equal "$(spent)" 7
 }
 
+# bats test_tags=slow
 @test "auto is below XDG_STATE_HOME, and a limit with a period implies it; --ledger alone only writes" {
 	spends 1
 	budget --max-cost 1USD/day

@@ -78,6 +78,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	finish
 }
 
+# bats test_tags=slow
 @test "a limit in a currency that the agent does not report is an error line" {
 	plays '[{"updates":['"$(cost 100 EUR)"']}]'
 	budget --max-cost 5USD
@@ -299,6 +300,7 @@ family_agent() {
 	chmod +x agent
 }
 
+# bats test_tags=slow
 @test "limits hold for a session together with its sub-agents" {
 	family_agent any
 	for limit in '--max-cost 2USD' '--max-context 90%'; do

@@ -98,6 +98,7 @@ since() {
 	(($(since "$(<alive)" 0.4s) >= 400))
 }
 
+# bats test_tags=slow
 @test "v2: a late acceptance of a prompt that was answered in the agent's place is discarded" {
 	silent
 	budget --max-silence 100ms
@@ -113,6 +114,7 @@ since() {
 	assert_equal "$(jq -c 'select(.id == 1)' seen | wc -l)" 1
 }
 
+# bats test_tags=slow
 @test "the tokens of a late response count" {
 	silent
 	budget --max-silence 100ms --max-tokens 1000
@@ -127,6 +129,7 @@ since() {
 	assert_equal "$(jq -r .error.message <<<"$LINE")" 'acp-budget: --max-tokens 1,000 is reached: 1,100 tokens'
 }
 
+# bats test_tags=slow
 @test "after a late response nothing runs: a text of --at can be sent" {
 	silent '{"sessionUpdate":"usage_update","used":9,"size":10}'
 	budget --max-silence 100ms --at 90=summarize
@@ -197,6 +200,7 @@ since() {
 	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":200,"inputTokens":100,"outputTokens":100}}}'
 }
 
+# bats test_tags=slow
 @test "v2: the silent turn ends in an idle state" {
 	silent '{"sessionUpdate":"state_update","state":"running"}'
 	: >v2

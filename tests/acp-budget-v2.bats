@@ -125,6 +125,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	assert_equal "$(jq -c '.params.update | select(.sessionUpdate == "user_message").content' seen)" '[{"type":"text","text":"work"}]'
 }
 
+# bats test_tags=slow
 @test "--at: the prompt waits for the idle state of the text" {
 	v2 '[{"updates":[{"sessionUpdate":"usage_update","used":9,"size":10}]},{"say":"summary"},{"say":"done"}]' --at 90=summarize
 	prompt 1 s one

@@ -98,6 +98,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(asked | wc -l)" 1
 }
 
+# bats test_tags=slow
 @test "the explanation comes once in a session, after the user's blocks; other bytes stay" {
 	plays '[{"out":5000}]'
 	budget --target 2k
@@ -114,6 +115,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_regex "$explanation" 'hard minimum'
 }
 
+# bats test_tags=slow
 @test "a nudge says percentage, tokens so far, target, and the counts object" {
 	plays '[{"out":600},{"out":650},{"out":5000}]'
 	budget --target 5k --threshold 100 --nudge '{percent} {tokens} {target} {other} {{counts}'
@@ -165,6 +167,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	done
 }
 
+# bats test_tags=slow
 @test "a stop reason other than end_turn ends it, and is the response's" {
 	plays '[{"out":100},{"out":200,"stop":"max_tokens"}]'
 	budget --target 2k
@@ -312,6 +315,7 @@ s: Target: ~1,004 used (1,000 min ✓)'
 	assert_equal "$(told | tail -n 1)" 's: Target: 2,000 used (2,000 min ✓)'
 }
 
+# bats test_tags=slow
 @test "echoes of nudges and of the explanation are left out, in pieces as well; other echoes pass" {
 	cat >pieces.jq <<-'END'
 		# Each chunk of the user's in two pieces.

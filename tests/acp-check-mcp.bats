@@ -88,6 +88,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 {"server":"web","type":"http","declared":1}'
 }
 
+# bats test_tags=slow
 @test "the status is 0 where all servers have listed their tools, or have none" {
 	session "$(server good h)" "$(server none e)" '{"type":"sse","name":"web","url":"x","headers":[]}'
 	recording h >h.rec <<<"$HELLO"$'\nclient 0.3 1 tools/list\nagent 0.4 1 = {"tools":[]}'
@@ -97,6 +98,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 	assert_line 'good: never started'
 }
 
+# bats test_tags=slow
 @test "a server in the stateless form of MCP begins with server/discover" {
 	session "$(server new n)"
 	recording n >n.rec <<-'END'
@@ -128,6 +130,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 	END
 }
 
+# bats test_tags=slow
 @test "a name that no file can have is looked for as --wrap-mcp writes it" {
 	session "$(server first srv y)" "$(server 'we ird/é' srv y)"
 	recording srv y >mcp-we_ird___-7.rec <<<"$HELLO"
@@ -138,6 +141,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 	END
 }
 
+# bats test_tags=slow
 @test "a server that several sessions declare is one, and of several processes the farthest counts" {
 	session "$(server good h)"
 	cp s.rec t.rec

@@ -481,6 +481,7 @@ teardown() {
 
 # --- --coverage
 
+# bats test_tags=slow
 @test "--coverage: how often what the sides offer was used, and what was used without being offered" {
 	run -0 acp-check --coverage "$FIXTURES/write-with-permission.jsonl"
 	assert_line '      1  method   client  session/prompt'
@@ -503,6 +504,7 @@ teardown() {
 	assert_line '      1  method   client  session/new'
 }
 
+# bats test_tags=slow
 @test "--coverage: several recordings, versions and formats are one report" {
 	fixture=$FIXTURES/write-with-permission.jsonl
 	acp-check --coverage "$fixture" "$fixture" >twice

@@ -115,6 +115,7 @@ teardown() {
 	assert_output 'acp-conduct: --list: to list running chains, use acp-share --list'
 }
 
+# bats test_tags=slow
 @test "beside a proxy: what passes is plain, and a guest is on the right side of both neighbours" {
 	chain --control-hop acp-tap.2 -p 'acp-tap -o a.rec' -p 'acp-tap -o b.rec'
 	begin
@@ -175,6 +176,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a share that dies is started again under the same name, and takes no session with it when it dies often" {
 	chain --control my.sock --restarts 1/1m
 	begin

@@ -77,6 +77,7 @@ conversation() {
 	done
 }
 
+# bats test_tags=slow
 @test "one that dies too often ends the chain, with its status" {
 	mortal
 	conversation --restarts 0/1m -p './mortal before 9' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'
@@ -86,6 +87,7 @@ conversation() {
 	grep -q '^acp-conduct: mortal: died (signal KILL), more often than --restarts 0/1m allows; ending the chain$' err
 }
 
+# bats test_tags=slow
 @test "bypass joins its neighbours; what it had read fails, what follows passes" {
 	mortal
 	conversation --on-crash bypass --restarts 0/1m -p acp-tap -p './mortal before 9' <<-'EOF'
@@ -107,6 +109,7 @@ conversation() {
 	[[ $ended == 137 ]]
 }
 
+# bats test_tags=slow
 @test "who dies or is silent before initialization is over ends the chain, and is named" {
 	run --separate-stderr acp-conduct -p true -- $agent <<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 	assert_failure 125

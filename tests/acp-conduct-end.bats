@@ -220,6 +220,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "a filter that ignores the end of its input is stopped, and the agent then sees it" {
 	run acp-conduct --grace 600ms -d 'cat; exec sleep 1000' -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
@@ -239,6 +240,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	assert_equal "${lines[*]}" '1 2 3 4 5 6 7 8 9 10'
 }
 
+# bats test_tags=slow
 @test "what the agent has written waits for a client that is slow, as long as it takes" {
 	mkfifo client up
 	exec 9<>client 8<>up

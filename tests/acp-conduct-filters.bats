@@ -105,6 +105,7 @@ asks() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "what lay unread in its pipes goes to the new process, in order" {
 	start -f acp-tap -- cat
 	asks one
@@ -259,6 +260,7 @@ blocked() {
 	assert_equal "$(messages)" "$(printf 'torn\n%s' "$m\"two\"}")"
 }
 
+# bats test_tags=slow
 @test "where whole lines wait in the pipe none is added; where it cannot be seen, a message that means nothing, and never an empty line" {
 	local added='{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"acp-conduct"}}'
 	mkfifo go

@@ -238,6 +238,7 @@ component() {
 
 # --- alive, but closed
 
+# bats test_tags=slow
 @test "a proxy that closes its output but lives has died: it is stopped, named and started again" {
 	component closing 1 <<-'EOS'
 		sed -u '/"die"/Q' | acp-tap -o /dev/null
@@ -253,6 +254,7 @@ component() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a filter that closes its output but lives has died, where acp-conduct reads it" {
 	printf '#!/bin/bash\necho >>lives\nif (($(wc -l <lives) == 1)); then sed -u /die/Q; exec sleep 1000 >&-; fi\nexec cat\n' >closing
 	chmod +x closing
@@ -500,6 +502,7 @@ once() {
 	done
 }
 
+# bats test_tags=slow
 @test "responses that a dead filter had not read go to the next process: none fails" {
 	component filter 0 </dev/null
 	start --no-mcp --record r.rec -u ./filter -- ./agent

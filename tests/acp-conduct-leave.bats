@@ -66,6 +66,7 @@ last() {
 	last '{"jsonrpc":"2.0","method":"session/cancel","params":{"last":1}}'
 }
 
+# bats test_tags=slow
 @test "so does its last response" {
 	thinking
 	printf '(select(.method == "ask") | {jsonrpc: "2.0", id: "q", method: "question"}), (%s)\n' "$(<agent.jq)" >asking.jq
@@ -228,6 +229,7 @@ nothing_stays() {
 	done
 }
 
+# bats test_tags=slow
 @test "a filter that was started again does not hold up the end" {
 	quitting
 	for chain in '' '--record r.rec' '-p acp-tap'; do

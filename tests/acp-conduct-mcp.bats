@@ -108,6 +108,7 @@ chain() {
 	assert_output 'true "--connect" '
 }
 
+# bats test_tags=slow
 @test "it has a name and a hop of its own: in --record, in --trace, in -v" {
 	chain -v --trace t.jsons --record r.rec -p acp-tap -- $agent
 	assert_success

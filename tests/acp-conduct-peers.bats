@@ -243,6 +243,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a peer that cannot be started, or dies of initialize, fails that request" {
 	start -p "$coordinator" --peer a=/nowhere --peer 'b=exit 7; cat' -- ./agent
 	begin
@@ -384,6 +385,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "the peers of a proxy that is bypassed end" {
 	pair '' --on-crash bypass --restarts 0/1m
 	initialize 1 a

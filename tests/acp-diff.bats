@@ -906,6 +906,7 @@ timed() {
 	} >"$2"
 }
 
+# bats test_tags=slow
 @test "--max-slower: the median of each method with enough responses" {
 	timed 10 a.rec
 	timed 12 b.rec

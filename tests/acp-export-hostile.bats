@@ -167,6 +167,7 @@ call_of() {
 	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t",%s}}}\n' "$1"
 }
 
+# bats test_tags=slow
 @test "deeply nested input does not become many times as long" {
 	call_of '"rawInput":'"$(perl -e 'print "[" x 70, join(",", (1) x 300000), "]" x 70')" >s.nd
 	run -0 acp-export -o page s.nd

@@ -136,6 +136,7 @@ taken_spans() {
 	assert_equal "$(<err)" 'acp-export: --post: HTTP status 503: trying again'
 }
 
+# bats test_tags=slow
 @test "--grace counts from the end of the stream: while it goes on, a collector may take longer" {
 	collect 503
 	exports --grace 1ms --post "$url"
@@ -146,6 +147,7 @@ taken_spans() {
 	wait "$exporter" || true
 }
 
+# bats test_tags=slow
 @test "what a collector refuses is counted and said, with its words as plain text, and the status is 125" {
 	collect '400={"code":3,"message":"no \u0007spans"}' 302
 	exports --post "$url"
@@ -207,6 +209,7 @@ taken_spans() {
 	[ "$(grep -c end_turn out)" -eq 3 ]
 }
 
+# bats test_tags=slow
 @test "when acp-export is killed, what it had written is still sent, and nobody is left" {
 	collect 503
 	exports --post "$url"
@@ -259,6 +262,7 @@ propagated() {
 		<(jq -r '.resourceSpans[]?.scopeSpans[].spans[] | select(.kind == 3) | "00-\(.traceId)-\(.spanId)-01"' spans)
 }
 
+# bats test_tags=slow
 @test "--propagate: the agent can continue the trace of the turn, and all else of the prompt is as it was" {
 	exports -o spans --propagate
 	prompt 1
@@ -271,6 +275,7 @@ propagated() {
 	grep -F ', "_meta" : {"traceparent":"00-' agent.got | grep -Fe '-01", "a" : 1e0 }}}'
 }
 
+# bats test_tags=slow
 @test "--propagate: two prompts at once have a trace each; a traceparent of the client's stays, and what is no object" {
 	exports -o spans --propagate
 	{
@@ -290,6 +295,7 @@ propagated() {
 		select(.traceId == $t and .parentSpanId == $s and .kind == 3)] | length == 1' spans
 }
 
+# bats test_tags=slow
 @test "--redact and --session hold for what is sent" {
 	collect
 	jq -c '.' <<<'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[]}}' >s.nd

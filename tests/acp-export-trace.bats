@@ -187,6 +187,7 @@ otlp_rules() {
 	assert_output 5
 }
 
+# bats test_tags=slow
 @test "--redact and --session work with both" {
 	local format
 	session_rec >s.rec

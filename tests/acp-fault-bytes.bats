@@ -93,6 +93,7 @@ pieces() {
 
 # --- --bandwidth ---
 
+# bats test_tags=slow
 @test "--bandwidth: so many bytes a second, one line after the other; the other direction is not slowed" {
 	numbered 100 >down
 	cp down up
@@ -117,6 +118,7 @@ pieces() {
 
 # --- death ---
 
+# bats test_tags=slow
 @test "--torn: dies in the middle of a line, without a newline" {
 	numbered 3 >in
 	run -1 acp-fault --seed 1 --exit-after 2 --torn --report report <in
@@ -193,6 +195,7 @@ pieces() {
 	assert_output 'acp-fault: --close-after ends one direction: in a proxy chain both have one pipe (use -- COMMAND, or acp-conduct -f)'
 }
 
+# bats test_tags=slow
 @test "--linger: a direction ends later than its sender" {
 	numbered 1 >down
 	# What the agent reads last, and when it reads the end.

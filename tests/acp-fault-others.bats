@@ -124,6 +124,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-replay as the client, with an agent under acp-fault that loses nothing" {
 	one() {
 		status=0

@@ -108,6 +108,7 @@ responses() {
 	diff <(faults .is) <(jq -c .id out)
 }
 
+# bats test_tags=slow
 @test "--stale-session: a message names a session that there is not" {
 	printf '%s\n' '{"method":"session/update","params":{"a":1, "sessionId":"A\u0041","b":2}}' '{"method":"x","params":{"sessionId":5}}' \
 		'{"id":1,"method":"y"}' '{"id":1,"result":{"sessionId":"A"}}' >in

@@ -87,6 +87,7 @@ teardown() {
 	[[ $stderr == *--seed* ]]
 }
 
+# bats test_tags=slow
 @test "only what is selected is hit: by method, kind, side, session and program" {
 	cat >down <<-'END'
 		{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
@@ -377,6 +378,7 @@ proxied() {
 	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' "$@"
 }
 
+# bats test_tags=slow
 @test "in a proxy chain what is corrupt is inside the envelope" {
 	proxied '{"method":"x","params":{"text":"some text to be hurt"}}' >in
 	acp-fault <in >whole

@@ -108,6 +108,7 @@ post() {
 	wait_for agents_left 2
 }
 
+# bats test_tags=slow
 @test "a client that does not read its stream: its POSTs get 503, memory stays flat, and nothing is lost" {
 	# jq, for sed takes 20 times as long for long lines.
 	serve --queue 256K -- jq -c --unbuffered 'if .method == "initialize" then empty else {jsonrpc, method: "session/update",
@@ -122,6 +123,7 @@ post() {
 	[[ $B == *san* ]] || (($(peak "$SERVER") < 24 * 1024))
 }
 
+# bats test_tags=slow
 @test "TCP that is dropped in any state: the server lives on, and no agent is left" {
 	serve --idle 300ms --grace 1s -- "${agent[@]}"
 	run streams drop "$PORT"
@@ -349,6 +351,7 @@ converse() {
 	} | acp-http --connect "$URL" "$@" >out 2>err
 }
 
+# bats test_tags=slow
 @test "the client opens a stream before it posts for it, sends cookies back, and ends with DELETE" {
 	behind
 	converse
@@ -363,6 +366,7 @@ DELETE'
 	assert_equal "$(<err)" ''
 }
 
+# bats test_tags=slow
 @test "an HTTP status of 400 or more becomes the error response of the request, with the status and the text" {
 	behind 202 503
 	converse
@@ -389,6 +393,7 @@ DELETE'
 	assert grep -q '^acp-http: the event stream of session s was lost' err
 }
 
+# bats test_tags=slow
 @test "a server that does not know the connection any more: an error for each open request, and status 1" {
 	behind 202 forget
 	run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; exec sleep 600)

@@ -100,6 +100,7 @@ permission() {
 	each_way denied
 }
 
+# bats test_tags=slow
 @test "the first rule that matches wins, in the order given, whatever its kind" {
 	asks 1 < <(permission 1 '{"kind":"allow_once","optionId":"yes"}')
 	answered --permit allow_always --deny session/request_permission=no --permit allow_once

@@ -89,6 +89,7 @@ teardown() {
 	END
 }
 
+# bats test_tags=slow
 @test "rules that edit, respond, or must act before a message are refused before anything is asked" {
 	conduct socket
 	for rule in '-e .' '--prepend x' '--append x' '--mcp-server {"name":"x","command":"y"}' '--answer x=1' \

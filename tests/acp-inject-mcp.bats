@@ -78,6 +78,7 @@ new_and_others() {
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "many servers, and a large one" {
 	jq -nc '{id: 1, method: "session/new", params: {mcpServers: [(range(3000) | {name: "n\(.)", command: "c\(.)", args: ["\(.)"]}), {name: "big", command: "c", args: ["x" * 1000000]}]}}' >in
 	acp-inject --wrap-mcp 'rec %n' <in >out

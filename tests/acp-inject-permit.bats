@@ -89,6 +89,7 @@ is_in() { grep -qF -- "$2" "$1"; }
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "each request has its own process, a few at a time, and the stream goes on" {
 	local n
 	n=$(sample 40 400)
@@ -193,6 +194,7 @@ question() {
 told() { jq -r 'select(.method == "heard") | .params | "\(.id) \(.result.outcome.optionId)"' got; }
 told_all() { [[ $(told | wc -l) -eq $1 ]]; }
 
+# bats test_tags=slow
 @test "--attach: --permit and --permit-by respond beside the client, also to what is open; what they do not decide is the client's" {
 	shared --answers
 	question 1

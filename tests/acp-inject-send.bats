@@ -31,6 +31,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way after
 }
 
+# bats test_tags=slow
 @test "the response is held until what was sent has been answered" {
 	held() {
 		talk 2 --send "down:answer:session/new=$mode" <<-EOF
@@ -70,6 +71,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way several
 }
 
+# bats test_tags=slow
 @test "before a message, in its own direction and in the other" {
 	before() {
 		talk 3 --send 'down:before:session/prompt={method: "a", params: {s: $session}}' \

@@ -186,6 +186,7 @@ teardown() {
 	assert_equal "$(<got)" ''
 }
 
+# bats test_tags=slow
 @test "a request that is dropped is answered with an error, and with --silent not" {
 	dropped() {
 		talk 2 -m gone -e 'empty' <<-'EOF'

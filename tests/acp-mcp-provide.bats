@@ -249,6 +249,7 @@ commands() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
 @test "at the end a command may do on SIGTERM what it must before it ends" {
 	cat >tidy <<-'END'
 		trap 'ls / >/dev/null; echo saved >saved; exit' TERM

@@ -507,6 +507,7 @@ two_turns() {
 	assert_equal "$status" 0
 }
 
+# bats test_tags=slow
 @test "a client that does not read is waited for" {
 	{
 		echo '> {"id":1,"method":"a"}'

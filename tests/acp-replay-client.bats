@@ -73,6 +73,7 @@ teardown() {
 	assert_equal "$status" 1
 }
 
+# bats test_tags=slow
 @test "notifications that do not come hold nothing up" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/prompt"}
@@ -358,6 +359,7 @@ teardown() {
 	assert_line --partial 's.rec:2: no message came within --timeout before the response to "initialize"; not played: 6'
 }
 
+# bats test_tags=slow
 @test "--timeout: a hanging client, before its message and after the last" {
 	a_session
 	mkfifo to
@@ -403,6 +405,7 @@ cancels() {
 	printf '> {"method":"session/cancel","params":{"sessionId":"%s"}}\n' "$1"
 }
 
+# bats test_tags=slow
 @test "what another session reports, early or late, holds nothing up" {
 	{ new A 1; new B 2; prompt B 3; commands A; prompt A 4; ends 4 end_turn; cancels B; ends 3 cancelled; } | recording s.rec
 	{ new A 1; commands A; new B 2; prompt A 4; ends 4 end_turn; prompt B 3; cancels B; ends 3 cancelled; } | recording early.rec
@@ -413,6 +416,7 @@ cancels() {
 	done
 }
 
+# bats test_tags=slow
 @test "a recorded cancel is sent when as much text has come, in however many chunks" {
 	{ new A 1; prompt A 2; text A 'one '; text A 'two'; cancels A; ends 2 cancelled; } | recording s.rec
 	{ new A 1; prompt A 2; text A 'one two'; cancels A; ends 2 cancelled; } | recording one.rec
@@ -454,6 +458,7 @@ cancels() {
 	assert_equal "$(wc -l <err)" 1
 }
 
+# bats test_tags=slow
 @test "a request that the agent waits with does not hang the client, and one that never comes is reported" {
 	ask='{"id":7,"method":"fs/read_text_file","params":{"sessionId":"A","path":"/x"}}'
 	mode='{"id":5,"method":"session/set_mode","params":{"sessionId":"A","modeId":"m"}}'

@@ -39,6 +39,7 @@ against_itself() {
 	against_itself "$FIXTURES/write-with-permission.jsonl"
 }
 
+# bats test_tags=slow
 @test "the same in a ring of pipes, the client on its own stdin and stdout" {
 	for fixture in "$FIXTURES"/*.jsonl; do
 		rm -f ring

@@ -132,6 +132,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 ["session/set_config_option","s2"]'
 }
 
+# bats test_tags=slow
 @test "the client's authentication is repeated, unless it has logged out" {
 	restart -- $agent resume
 	say "$init"

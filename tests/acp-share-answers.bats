@@ -179,6 +179,7 @@ client_first() {
 	ends
 }
 
+# bats test_tags=slow
 @test "without --answers a guest changes nothing, and who wants to is told so" {
 	start
 	begin
@@ -199,6 +200,7 @@ client_first() {
 	ends
 }
 
+# bats test_tags=slow
 @test "with --answers, who has only joined changes nothing either" {
 	start --answers
 	begin
@@ -216,6 +218,7 @@ client_first() {
 	ends
 }
 
+# bats test_tags=slow
 @test "who attaches later finds the questions that are open, and no others" {
 	start --answers
 	begin
@@ -263,6 +266,7 @@ client_first() {
 	run ! grep -v '^acp-share: guest.1: ' said
 }
 
+# bats test_tags=slow
 @test "random guests and clients that answer at the same time: each request gets exactly one response" {
 	local seed=${ACP_SEED:-$RANDOM} round
 	for ((round = 0; round < ${ACP_ROUNDS:-$(sample 1 10)}; round++)); do

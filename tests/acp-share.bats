@@ -184,6 +184,7 @@ teardown() {
 	kill %%
 }
 
+# bats test_tags=slow
 @test "a hundred may be attached; the next is refused, and the message and the manual say the number" {
 	start
 	begin
@@ -286,6 +287,7 @@ teardown() {
 	kill %%
 }
 
+# bats test_tags=slow
 @test "there is one hop: 0, or its name" {
 	start --name here
 	begin
@@ -318,6 +320,7 @@ teardown() {
 
 # --- watching
 
+# bats test_tags=slow
 @test "who comes late gets the initialization, and how each open session was opened, its last usage, mode and title" {
 	start
 	begin
@@ -357,6 +360,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "who is there before the chain is initialized sees it all; noise is copied as noise" {
 	start
 	watch w
@@ -369,6 +373,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "when the chain ends a watcher gets the rest, and an end of file" {
 	start
 	begin

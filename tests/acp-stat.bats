@@ -402,6 +402,7 @@ turn_rec() {
 	printf '{"t":%s.0,"from":"agent","msg":{"id":%s,"result":{"stopReason":"end_turn"}}}\n' "$(($1 + 1))" "$1"
 }
 
+# bats test_tags=slow
 @test "-F reads on as the recording grows, is replaced and is truncated, until a signal" {
 	lines() {
 		[[ $(wc -l <rows) -eq $1 ]]

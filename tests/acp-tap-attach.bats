@@ -96,6 +96,7 @@ same() {
 	[[ -s expected ]]
 }
 
+# bats test_tags=slow
 @test "selection, --redact, -c and formats are as elsewhere" {
 	session write-with-permission.jsonl >session
 	same -f record -m session/update

@@ -49,6 +49,7 @@ found() {
 	run -1 acp-tap -f raw --grep-regex 'y.ü' u.nd
 }
 
+# bats test_tags=slow
 @test "--grep: a timeline shows the text around the hit, in colour, and joins chunks" {
 	run -0 acp-tap --grep needle --color always s.nd
 	assert_equal "${#lines[@]}" 5
@@ -71,6 +72,7 @@ found() {
 	assert_equal "$(grep -c agent_message_chunk <<<"$output")" 3
 }
 
+# bats test_tags=slow
 @test "--grep selects in every format, with -m, -c and --redact, and in a stream" {
 	run -0 acp-tap -f record --grep /home s.nd
 	assert_equal "$(head -n 1 <<<"$output" | jq .selected)" true

@@ -193,6 +193,7 @@ a_share() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a form can be declined; a session that waits for nothing has no menu" {
 	start --answers
 	initialized
@@ -336,6 +337,7 @@ colours() { picture -e | grep -qP '\x1b\[(.*;)?3[1-7]m'; }
 	ends
 }
 
+# bats test_tags=slow
 @test "no escape sequence of a stream reaches the terminal" {
 	local evil='\u001b]0;evil\u0007\u001b[31mred\u009b2J\r\n\u202e'
 	{

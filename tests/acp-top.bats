@@ -65,6 +65,7 @@ teardown() {
 	assert_equal "$(tail -n 1 live | jq -c '[.agent, .session, .state, .detail, .turns]')" '["robot","/a","ended","exit status 0",2]'
 }
 
+# bats test_tags=slow
 @test "who comes late sees a session without a turn, its context and its cost" {
 	start
 	initialized
@@ -82,6 +83,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "in 60 columns and in 80 a row has its cost to the last digit" {
 	start
 	initialized
@@ -192,6 +194,7 @@ a_past_session() {
 	assert_line --index 2 --regexp ' 九十一二三四五六七八九十$'
 }
 
+# bats test_tags=slow
 @test "a state of version 2 that requires an action waits for the user, since then, and no more when it runs again" {
 	{
 		recording 60

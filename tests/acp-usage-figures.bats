@@ -188,6 +188,7 @@ as_all_ways() {
 
 # --- models
 
+# bats test_tags=slow
 @test "qwen: chunks with parentToolCallId are a sub-agent's" {
 	run sessions "$USAGE/qwen-subagent.nd" 'tokens billed'
 	assert_output --partial '"total":6161'

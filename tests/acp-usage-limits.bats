@@ -109,6 +109,7 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 	assert_success
 }
 
+# bats test_tags=slow
 @test "bad options are refused before anything is read" {
 	for option in '--warn 90,75,95' '--warn 75,90' '--warn x,y,z' '--warn-cost 5' '--warn-cost USD' '--max-cost 1USD,' \
 	    '--max-tokens many' '--fail-at normal' '--fail-at purple' '-f xml' '--by colour' '--basis none' '--size 0' \

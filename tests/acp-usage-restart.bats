@@ -48,6 +48,7 @@ cost() {
 	done
 }
 
+# bats test_tags=slow
 @test "a restart is known by the message, by the event of a recording, and by both it is one" {
 	{ spent 1; echo "$restarted"; spent 3; } >costs
 	acp-tap -o s.rec -- cat costs >/dev/null </dev/null

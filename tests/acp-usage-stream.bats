@@ -79,6 +79,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_output $'event\tused\ttotal\nupdate\t53000\t\nturn\t53000\t7\nturn\t53000\t7'
 }
 
+# bats test_tags=slow
 @test "the rows are the same in every way, and all passes" {
 	agent
 	update='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":50,"size":100}}}'
@@ -186,6 +187,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_line 'acp-usage: s: --fail-at red is reached: 99%'
 }
 
+# bats test_tags=slow
 @test "metrics are written while the stream goes on" {
 	mkfifo in
 	acp-usage --pass -f prom -o metrics <in >/dev/null &

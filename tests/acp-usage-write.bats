@@ -262,6 +262,7 @@ estimate() {
 
 # --- pieces
 
+# bats test_tags=slow
 @test "--merge of one piece is the run itself" {
 	for file in "$FIXTURES"/*.jsonl "$USAGE"/*.rec; do
 		acp-usage --summary -f json "$file" 2>/dev/null >whole

@@ -166,6 +166,7 @@ lines_in() {
 	[[ -e $2 && $(wc -l <"$2") -eq $1 ]]
 }
 
+# bats test_tags=slow
 @test "-F goes on as the file grows, is replaced and is truncated" {
 	update s '"used":1,"size":10' >grows
 	acp-usage -F -f tsv -o rows grows 3>&- &
@@ -225,6 +226,7 @@ lines_in() {
 
 # --- the basis
 
+# bats test_tags=slow
 @test "the sums are the same whatever the basis, where calls or rows make it clear" {
 	for file in turn-calls call-calls session-calls turn-rows session-rows; do
 		run -0 --separate-stderr acp-usage --summary -f json "$USAGE/basis-$file.rec"

@@ -41,6 +41,7 @@ sends_then_takes() {
 	acp-usage --pass -o /dev/null <arrays | cmp - arrays
 }
 
+# bats test_tags=slow
 @test "a filter that edits discards an array, and answers its sender once, in each transport" {
 	cp arrays up
 	each() {
@@ -63,6 +64,7 @@ sends_then_takes() {
 	assert_equal "$(grep -c '^\[' out)" 0
 }
 
+# bats test_tags=slow
 @test "acp-inject, acp-budget and acp-mcp answer an array from either side" {
 	cp arrays up
 	for tool in 'acp-inject -e .' 'acp-budget --max-cost 1USD' acp-mcp; do

@@ -56,6 +56,7 @@ proxy="faulty $tap --way proxy"
 	storm "$(sample 3 10)" all --restarts 1000/1m -p "$proxy" -p "$tap" -p "$proxy"
 }
 
+# bats test_tags=slow
 @test "so do recorded filters, alone and between proxies" {
 	storm "$(sample 2 8)" all --restarts 1000/1m --record /dev/null -f faulty -f "$tap"
 	storm "$(sample 2 8)" all --restarts 1000/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy" -f faulty

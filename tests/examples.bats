@@ -50,6 +50,7 @@ judges() {
 	done
 }
 
+# bats test_tags=slow
 @test "acp-testing(7): each agent that misbehaves is one that can be started, and misbehaves" {
 	acp-tap -f raw --from client "$SESSION" >prompts
 	cp "$SESSION" session.rec

@@ -68,6 +68,7 @@ refused() {
 	assert_output 'acp-tap: --color sometimes: expected auto, always or never'
 }
 
+# bats test_tags=slow
 @test "filters that read recordings: those or a stream" {
 	touch x
 	TOOLS=(tap usage)

@@ -163,6 +163,7 @@ says() {
 	assert_equal "$stderr" "$text"
 }
 
+# bats test_tags=slow
 @test "a session, a message or a record that is not there is reported, with what there is" {
 	local tool
 	says 1 'acp-tap: --session zzz: no session has this id; there are: S' acp-tap --session zzz plain

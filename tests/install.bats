@@ -26,6 +26,7 @@ setup() {
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "apropos leads to acputils(7), whichever word one has" {
 	makewhatis "$HOME/.local/share/man"
 	for word in proxy timeline cost recording replay; do

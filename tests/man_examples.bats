@@ -82,6 +82,7 @@ parses() {
 	[ $wrong -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "each example is a command that bash can read, or JSON" {
 	local file seen=0
 	bad=()
@@ -92,6 +93,7 @@ parses() {
 	[ ${#bad[@]} -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "quotes that a page opens it closes" {
 	local file
 	for file in "$TOP"/man/*.[1-9]; do
@@ -178,6 +180,7 @@ runs() {
 	[ ${#bad[@]} -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "README: each example is a command that bash can read, or JSON" {
 	local seen=0
 	bad=()

@@ -22,15 +22,10 @@ refused() {
 		tool=$(basename "$tool")
 		command -v "$tool" || continue # acp-http may have been left out
 		run -0 "$tool" --help
-		echo "$tool"
-		for line in "${lines[@]}"; do
-			((${#line} <= 80)) || { echo "$line"; return 1; }
-			# The column of options ends at two spaces.
-			[[ $line =~ ^\ +-[-a-zA-Z] ]] || continue
-			line=${line#"${line%%[! ]*}"}
-			line=${line%%  *}
-			[[ ! $line =~ --.*[\ ,]-- ]] || { echo "two options: $line"; return 1; }
-		done
+		# The column of options ends at two spaces.
+		run awk 'length > 80 { print; next } /^ +-[-a-zA-Z]/ { sub(/^ +/, ""); sub(/  .*/, "")
+			if (/--.*[ ,]--/) print "two options: " $0 }' <<<"$output"
+		assert_output ''
 	done
 }
 

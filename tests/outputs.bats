@@ -77,6 +77,7 @@ refused() {
 	cmp s.rec before
 }
 
+# bats test_tags=slow
 @test "the second writer is refused, and what the first has written stays" {
 	mkfifo in
 	acp-tap -o out.rec <in >/dev/null &

@@ -50,6 +50,7 @@ rotated() {
 	assert_equal "$(grep -c rotated s.rec)" 0
 }
 
+# bats test_tags=slow
 @test "printed as recordings again, both still say what they are; a header says it once" {
 	rotated
 	for option in '' --redact; do
@@ -63,6 +64,7 @@ rotated() {
 	acp-tap -f record s.rec | cmp - s.rec
 }
 
+# bats test_tags=slow
 @test "a recording of selected messages says so, written live or printed" {
 	rotated
 	for options in '--session s' '--from agent' '-m session/prompt' '--kind request' '-c 3' '--start 3' '--until 3' '-w .id'; do
@@ -119,6 +121,7 @@ rotated() {
 	refute_output
 }
 
+# bats test_tags=slow
 @test "acp-stat, acp-usage, acp-export: a turn and a call that go on in the next file are one" {
 	rotated
 	cat s.rec.1 s.rec >whole.rec

@@ -93,6 +93,7 @@ down() {
 	safe plain
 }
 
+# bats test_tags=slow
 @test "acp-tap: a timeline, of recordings and of streams" {
 	acp-tap s.rec >files 2>files.err
 	acp-tap --no-fold s.rec >unfolded 2>>files.err
@@ -107,6 +108,7 @@ down() {
 	safe files.err bad
 }
 
+# bats test_tags=slow
 @test "acp-tap: a stream and a recording keep every byte" {
 	agent a
 	down | acp-tap -o rec -- ./a >up 2>/dev/null
@@ -114,6 +116,7 @@ down() {
 	down | acp-tap 2>/dev/null | cmp - <(down)
 }
 
+# bats test_tags=slow
 @test "acp-check: findings as text and XML, of recordings and of streams" {
 	acp-check --level note s.rec >text 2>text.err || true
 	acp-check --level note -f junit s.rec 2>junit.err | sed 's/&lt;/</g; s/&gt;/>/g' >junit || true
@@ -123,6 +126,7 @@ down() {
 	safe {text,junit}.err
 }
 
+# bats test_tags=slow
 @test "acp-usage: log, tables, and warnings" {
 	local limits=(--warn-cost "0.1USD,0.1$HOSTILE" --max-cost "0.2$HOSTILE" --max-tokens 1 --fail-at red)
 	acp-usage "${limits[@]}" s.rec >log 2>log.err || true
@@ -162,6 +166,7 @@ down() {
 	safe text.err junit.err client.err
 }
 
+# bats test_tags=slow
 @test "acp-inject, acp-fault, acp-budget, acp-mcp: what they report of messages and noise" {
 	agent a
 	down | acp-inject -v --deny '*' -e 'error(tostring)' -w 'error(tostring)' -- ./a >/dev/null 2>inject || true

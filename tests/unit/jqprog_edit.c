@@ -448,7 +448,7 @@ test_random_changes(void)
 		compile(". == $v", vars, NVARS), compile("$v", vars, NVARS), compile("[$v] | .[0]", vars, NVARS)};
 	struct buf text = {0};
 	bool ok = true;
-	int i, n = check_sample(500, 5000);
+	int i, n = check_sample(200, 5000);
 
 	for (i = 0; ok && i < n; i++) {
 		each = first + (uint64_t)i;

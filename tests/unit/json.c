@@ -18,7 +18,7 @@
 #ifdef SANITIZED
 enum { EACH_QUICK = 64, EACH_FULL = 16 };
 #else
-enum { EACH_QUICK = 16, EACH_FULL = 1 };
+enum { EACH_QUICK = 64, EACH_FULL = 1 };
 #endif
 static size_t each; /* of this many cases the long loops try one */
 
