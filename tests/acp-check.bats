@@ -430,6 +430,18 @@ teardown() {
 	# It may come after the response.
 	{ opened; one 2 <<<"$usage"; one 3 </dev/null; echo "$usage"; one 4 <<<"$usage"; } | holds
 	{ opened; one 2 <<<"$usage"; one 3 cancelled </dev/null; one 4 <<<"$usage"; } | holds
+	# And in version 2 while the agent works without a prompt: only the next prompt ends the wait for it.
+	work() {
+		echo '> {"jsonrpc":"2.0","id":'"$1"',"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}}'
+		echo '< {"jsonrpc":"2.0","id":'"$1"',"result":{"messageId":"m'"$1"'"}}'
+		state running
+		update '{"sessionUpdate":"user_message","messageId":"m'"$1"'","content":[]}'
+		cat
+		state idle ',"stopReason":"end_turn"'
+	}
+	own() { state running; cat; state idle ',"stopReason":"end_turn"'; }
+	{ v2; work 2 <<<"$usage"; work 3 </dev/null; own <<<"$usage"; work 4 <<<"$usage"; } | holds
+	{ v2; work 2 <<<"$usage"; work 3 </dev/null; own </dev/null; work 4 <<<"$usage"; } | breaks usage-missing note
 }
 
 @test "capability: next edit suggestions, the system prompt, logging in at a terminal" {
