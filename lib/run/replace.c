@@ -37,7 +37,10 @@ replace_open(struct replace *r, const char *path, char *const *inputs, char **wh
 	*r = (struct replace){.fd = -1, .lock = -1};
 	*why = NULL;
 	r->path = realpath(path, NULL);
-	if (!r->path && errno == ENOENT)
+	/* What is there and has no name, as /dev/stdout where that is a pipe or was removed, cannot be replaced; but its link would be. */
+	if (!r->path && errno == ENOENT && access(path, F_OK) == 0)
+		errno = ENOTSUP;
+	else if (!r->path && errno == ENOENT)
 		r->path = strdup(path);
 	if (r->path && lock(r, inputs) == 0)
 		return 0;

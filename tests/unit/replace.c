@@ -113,7 +113,9 @@ static void
 test_what_is_refused(void)
 {
 	char *const inputs[] = {(char[]){"link"}, NULL};
+	int fd = open("removed", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	struct replace r;
+	char path[64];
 
 	CHECK(replace_open(&r, "file", inputs, &why) == -1);
 	CHECK_STR(why, "file: it is also an input");
@@ -121,6 +123,15 @@ test_what_is_refused(void)
 	CHECK(replace_open(&r, "/dev/null", NULL, &why) == -1);
 	CHECK_STR(why, "/dev/null: it is not a regular file");
 	free(why);
+	/* A link to what has no name any more: the link stays. */
+	if (access("/proc/self/fd", F_OK) == 0) {
+		CHECK(fd >= 0 && unlink("removed") == 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		CHECK(symlink(path, "open") == 0 && replace_open(&r, "open", NULL, &why) == -1);
+		CHECK_STR(why, "open: it is not a regular file");
+		free(why);
+	}
+	close(fd);
 	CHECK(replace_open(&r, "nowhere/file", NULL, &why) == 0 && replace_begin(&r, 0600) == -1 && errno == ENOENT);
 	replace_close(&r);
 }
