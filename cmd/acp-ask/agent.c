@@ -140,17 +140,22 @@ ask_request(struct ask *a, const char *method, struct slice params)
 }
 
 const char *
-ask_call(struct ask *a, struct slice method, struct slice params, struct buf *response)
+ask_call(struct ask *a, struct slice request, struct buf *response)
 {
 	struct call call = {.response = response};
+	struct json_iter it = {.in = request};
 	SCOPED struct buf name = {0};
-	struct session_request *request = ask_request(a, plain_of(method, &name), params);
+	struct slice method, params;
+	struct session_request *sent;
 
+	next_item(&it, &method);
+	next_item(&it, &params);
+	sent = ask_request(a, plain_of(method, &name), params);
 	response->n = 0;
-	if (request)
-		request->data = &call;
-	if (request && !ask_wait(a, &call.done))
-		request->data = NULL;
+	if (sent)
+		sent->data = &call;
+	if (sent && !ask_wait(a, &call.done))
+		sent->data = NULL;
 	return call.member;
 }
 

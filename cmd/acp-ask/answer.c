@@ -39,30 +39,25 @@ free_question(struct question *q)
 
 static void ask_person(struct ask *);
 
-/* Responds, and goes on to what the person is to be asked next. */
+/* Responds; p NULL: with what the form has come to, else that it was cancelled. */
 static void
 respond(struct question *q, struct slice result)
 {
+	const char *cancelled = q->is_form ? "{\"action\":\"cancel\"}" : "{\"outcome\":{\"outcome\":\"cancelled\"}}";
+
+	result = result.p ? result : json_get(buf_slice(&q->form), "result");
+	ask_reply(q->ask, q->request.id, result.p ? result : slice_of(cancelled));
+	free_question(q);
+}
+
+/* The same, and goes on to what the person is to be asked next. */
+static void
+settle(struct question *q, struct slice result)
+{
 	struct ask *a = q->ask;
 
-	ask_reply(a, q->request.id, result);
-	free_question(q);
+	respond(q, result);
 	ask_person(a);
-}
-
-static struct slice
-cancelled(const struct question *q)
-{
-	return slice_of(q->is_form ? "{\"action\":\"cancel\"}" : "{\"outcome\":{\"outcome\":\"cancelled\"}}");
-}
-
-/* Responds with what the form has come to. */
-static void
-respond_form(struct question *q)
-{
-	struct slice result = json_get(buf_slice(&q->form), "result");
-
-	respond(q, result.p ? result : cancelled(q));
 }
 
 /* Responds with this option, or (p NULL) the one that rejects; reports it, and counts a rejection. */
@@ -84,7 +79,7 @@ decide(struct question *q, struct slice option, const char *by)
 		q->ask->rejected++;
 	if (!q->ask->options->quiet)
 		show_note(q->ask, "permission: %s: %s%s", show_known(q->ask, &q->request, "title", &title), kind, by);
-	respond(q, option.p ? buf_slice(&result) : cancelled(q));
+	settle(q, buf_slice(&result));
 }
 
 static void
@@ -122,7 +117,7 @@ on_question_timer(void *arg)
 	struct question *q = arg;
 
 	if (q->is_form)
-		respond_form(q);
+		settle(q, slice(NULL, 0));
 	else
 		decide(q, slice(NULL, 0), " (--permit-timeout)");
 }
@@ -159,7 +154,7 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 	uint64_t n = 0;
 
 	if (q->is_form && ended) {
-		respond(q, slice_of("{\"action\":\"decline\"}"));
+		settle(q, slice_of("{\"action\":\"decline\"}"));
 		return;
 	}
 	if (q->is_form) {
@@ -167,7 +162,7 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 		if (ask_jq(a, "typed", buf_slice(&in), &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 			show_question(q);
 		else
-			respond_form(q);
+			settle(q, slice(NULL, 0));
 		return;
 	}
 	if (!ended && (!bytes_number(&p, end, 9, &n) || p != end))
@@ -242,14 +237,12 @@ answer_begin(struct ask *a, const struct msg *m)
 	put_slice(&q->line, m->text);
 	msg_scan(buf_slice(&q->line), &q->request, NULL);
 	DL_APPEND(a->questions, q);
-	if (a->stopping)
-		respond(q, cancelled(q));
-	else if (!q->is_form)
+	if (!q->is_form && !a->stopping)
 		begin_permission(q);
-	else if (ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
+	else if (!a->stopping && ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 		ask_person(a);
 	else
-		respond_form(q);
+		settle(q, slice(NULL, 0));
 }
 
 void
@@ -260,11 +253,12 @@ answer_cancel(struct ask *a, struct slice id)
 	DL_FOREACH_SAFE(a->questions, q, next) {
 		if (id.p && !msg_same_id(q->request.id, id))
 			continue;
-		if (id.p)
+		if (id.p) {
 			ask_refuse(a, id, ACP_ERR_CANCELLED, "cancelled");
-		else
-			ask_reply(a, q->request.id, cancelled(q));
-		free_question(q);
+			free_question(q);
+		} else {
+			respond(q, slice(NULL, 0));
+		}
 	}
 	ask_person(a);
 }

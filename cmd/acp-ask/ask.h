@@ -12,7 +12,7 @@
 
 static const char tool_name[] = "acp-ask";
 
-enum { EXIT_TIMEOUT = 124 };
+enum { EXIT_TIMEOUT = 124, ASK_JQS = 5 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 
 /* The command line. Texts that are not given are NULL. */
@@ -84,7 +84,7 @@ struct person {
 
 struct ask {
 	const struct options *options;
-	struct jqprog *jq;       /* ask.jq */
+	struct jqprog *jq[ASK_JQS]; /* the programs of ask.jq, in its order; NULL: not needed yet */
 	struct loop *loop;
 	struct agent agent;
 	char **variables;        /* of its environment, which somebody who logs in needs, too; or NULL */
@@ -156,10 +156,10 @@ void agent_end(struct ask *);
  */
 struct session_request *ask_request(struct ask *, const char *method, struct slice params);
 /*
- * The same (method: a JSON string), and waits for the response; all that comes before is handled. Returns which of its members
+ * The same with [METHOD, PARAMS], JSON, and waits for the response; all that comes before is handled. Returns which of its members
  * replaces *response, result or error. NULL: no response will come, it is time to end.
  */
-const char *ask_call(struct ask *, struct slice method, struct slice params, struct buf *response);
+const char *ask_call(struct ask *, struct slice request, struct buf *response);
 /* Responds to a request of the agent. */
 void ask_reply(struct ask *, struct slice id, struct slice result);
 void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -1,19 +1,21 @@
 # What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
 #
-# $do: which function of the table at the end; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
+# These are several programs, each compiled when a function of it is needed, for that takes long: a line #: begins each, and what is
+# before the first is part of all. $do: which function; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
 # [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
 # that is null for that of --meta. An error is a text for people.
 
 def v2: $o.protocol == 2;
-def given($name): last($o.given[] | select(.[0] == $name) | .[1]) | values;
-def meta: if $o.meta then {_meta: null} else {} end;
 
 # Does the agent advertise what is at this path, in version 1 or 2? null: that version does not have it.
 def can($one; $two):
   (if v2 then $two else $one end) as $path
   | $path != null and ($agent | try getpath($path | split(".")) catch null | . == true or type == "object");
 
-# --- the connection ---
+def methods: $agent.authMethods[]? | objects | .id = (.id // .methodId) | select(.id | type == "string");
+def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then "the agent names none" else . end)";
+
+#: --- a prompt ---
 
 def initialize:
   {fs: {read: {readTextFile: true, writeTextFile: false}, write: {readTextFile: true, writeTextFile: true}}[$o.fs],
@@ -24,8 +26,60 @@ def initialize:
     (if v2 then "info" else "clientInfo" end): {name: "acp-ask", version: $o.version},
     (if v2 then "capabilities" else "clientCapabilities" end): ($can | with_entries(select(.value != null)))}];
 
-def methods: $agent.authMethods[]? | objects | .id = (.id // .methodId) | select(.id | type == "string");
-def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then "the agent names none" else . end)";
+# Of {request, error}: fails with what is said of it.
+def failure:
+  error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
+    else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
+
+def server:
+  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2], args: .[3:], env: []}
+  elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
+  else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
+
+def open:
+  {cwd: $o.cwd, mcpServers: [$o.given[] | select(.[0] | startswith("mcp")) | server]} as $params
+  | $o.load as $load | ($o.resume // $load) as $id
+  | if v2 and (can(null; "capabilities.session") | not) then error("the agent offers no sessions")
+    elif $id == null then ["session/new", $params]
+    elif $load and v2 then ["session/resume", {sessionId: null} + $params + {replayFrom: {type: "start"}}]
+    elif ($load | not) and (v2 or can("agentCapabilities.sessionCapabilities.resume"; null)) then ["session/resume", {sessionId: null} + $params]
+    elif can("agentCapabilities.loadSession"; null) then ["session/load", {sessionId: null} + $params]
+    else error("--\(if $load then "load" else "resume" end) \($id): the agent cannot do that") end
+  | if $o.meta then .[1]._meta = null else . end;
+
+# A file (its path, its real one, its text or its data in base64): an image or a sound, where the agent accepts them; else a resource; else
+# what every agent accepts: text, or a link.
+def block:
+  {png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", svg: "image/svg+xml",
+    wav: "audio/wav", mp3: "audio/mpeg", ogg: "audio/ogg", flac: "audio/flac", pdf: "application/pdf", json: "application/json",
+    md: "text/markdown", html: "text/html", csv: "text/csv"} as $types
+  | (.path | split(".") | if length > 1 then $types[last | ascii_downcase] else null end // "") as $type
+  | {uri: "file://\(.real | split("/") | map(@uri) | join("/"))"} as $uri
+  | ($type | split("/")[0]) as $kind
+  | if .data and ($kind == "image" or $kind == "audio")
+      and can("agentCapabilities.promptCapabilities.\($kind)"; "capabilities.session.prompt.\($kind)") then
+      {type: $kind, mimeType: $type, data: .data}
+    elif can("agentCapabilities.promptCapabilities.embeddedContext"; "capabilities.session.prompt.embeddedContext") then
+      {type: "resource", resource: ($uri + if .text then {mimeType: (if $type == "" then "text/plain" else $type end), text: .text}
+        else {mimeType: (if $type == "" then "application/octet-stream" else $type end), blob: .data} end)}
+    elif .text then {type: "text", text: "\(.path):\n\(.text)"}
+    else {type: "resource_link", name: .path} + $uri end;
+
+# Of texts, files, and {input}: what was on standard input. Successive texts are one.
+def prompt:
+  reduce .[] as $next ([]; if ($next | type) == "string" and (last | type) == "string" then .[-1] += " " + $next else . + [$next] end)
+  | map(if type == "string" then {type: "text", text: .} elif .input then {type: "text", text: .input} else block end);
+
+def plan:
+  [(.entries // .plan.entries?)[]? | objects]
+  | if length == 0 then []
+    else ["plan: \(map(select(.status == "completed")) | length) of \(length) done"
+      + ([.[] | select(.status == "in_progress") | ": \(.content)"][0] // "")] end;
+
+if $do == "initialize" then initialize elif $do == "failure" then failure elif $do == "open" then open elif $do == "prompt" then prompt
+else plan end
+
+#: --- what is set before a prompt: authentication and options of the session ---
 
 # A request, or what the agent's command needs to log in at a terminal.
 def authenticate:
@@ -42,34 +96,7 @@ def authenticate:
         else [if v2 then "auth/login" else "authenticate" end, {methodId: $id}] end
     end;
 
-# After initialize: what is to be done; null: nothing.
-def connect:
-  if $agent.protocolVersion != $o.protocol then
-    error("the agent does not speak version \($o.protocol) of the protocol; see --protocol")
-  elif $o.auth then authenticate else null end;
-
-# Of {request, error}: fails with what is said of it.
-def failure:
-  error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
-    else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
-
-# --- the session ---
-
-def server:
-  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2], args: .[3:], env: []}
-  elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
-  else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
-
-def open:
-  {cwd: $o.cwd, mcpServers: [$o.given[] | select(.[0] | startswith("mcp")) | server]} as $params
-  | $o.load as $load | ($o.resume // $load) as $id
-  | if v2 and (can(null; "capabilities.session") | not) then error("the agent offers no sessions")
-    elif $id == null then ["session/new", $params]
-    elif $load and v2 then ["session/resume", {sessionId: null} + $params + {replayFrom: {type: "start"}}]
-    elif ($load | not) and (v2 or can("agentCapabilities.sessionCapabilities.resume"; null)) then ["session/resume", {sessionId: null} + $params]
-    elif can("agentCapabilities.loadSession"; null) then ["session/load", {sessionId: null} + $params]
-    else error("--\(if $load then "load" else "resume" end) \($id): the agent cannot do that") end
-  | .[1] += meta;
+def given($name): last($o.given[] | select(.[0] == $name) | .[1]) | values;
 
 def set($option; $value):
   ["session/set_config_option", {sessionId: null, configId: ($option.id // $option.configId)} + (
@@ -98,62 +125,9 @@ def settings:
         | if can("agentCapabilities.sessionCapabilities.title"; "capabilities.session.title") then ["session/set_title", {sessionId: null, title: .}]
           else error("--title \(.): the agent does not offer titles") end)];
 
-# Of the cursor.
-def list:
-  if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $o.cwd} + (if . then {cursor: .} else {} end)]
-  else error("--list \($o.cwd): the agent has no list of sessions") end;
+if $do == "authenticate" then authenticate else settings end
 
-# What is printed of the responses.
-def sessions:
-  [.[].sessions[]? | objects]
-  | if $o.format == "json" then [tojson] elif $o.format == "ndjson" then map(tojson)
-    else map([.sessionId, .updatedAt, .title] | map(if type == "string" then . else "" end) | @tsv) end;
-
-# --- prompts ---
-
-# A file (its path, its real one, its text or its data in base64): an image or a sound, where the agent accepts them; else a resource; else
-# what every agent accepts: text, or a link.
-def block:
-  {png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", svg: "image/svg+xml",
-    wav: "audio/wav", mp3: "audio/mpeg", ogg: "audio/ogg", flac: "audio/flac", pdf: "application/pdf", json: "application/json",
-    md: "text/markdown", html: "text/html", csv: "text/csv"} as $types
-  | (.path | split(".") | if length > 1 then $types[last | ascii_downcase] else null end // "") as $type
-  | {uri: "file://\(.real | split("/") | map(@uri) | join("/"))"} as $uri
-  | ($type | split("/")[0]) as $kind
-  | if .data and ($kind == "image" or $kind == "audio")
-      and can("agentCapabilities.promptCapabilities.\($kind)"; "capabilities.session.prompt.\($kind)") then
-      {type: $kind, mimeType: $type, data: .data}
-    elif can("agentCapabilities.promptCapabilities.embeddedContext"; "capabilities.session.prompt.embeddedContext") then
-      {type: "resource", resource: ($uri + if .text then {mimeType: (if $type == "" then "text/plain" else $type end), text: .text}
-        else {mimeType: (if $type == "" then "application/octet-stream" else $type end), blob: .data} end)}
-    elif .text then {type: "text", text: "\(.path):\n\(.text)"}
-    else {type: "resource_link", name: .path} + $uri end;
-
-# Of texts, files, and {input}: what was on standard input. Successive texts are one.
-def prompt:
-  reduce .[] as $next ([]; if ($next | type) == "string" and (last | type) == "string" then .[-1] += " " + $next else . + [$next] end)
-  | map(if type == "string" then {type: "text", text: .} elif .input then {type: "text", text: .input} else block end);
-
-# --- updates ---
-
-# A tool call: what is kept of it, what is new, and whether it has ended. What is kept then, what is said, and what the result has.
-def call:
-  . as $in
-  | .new | .title = (.title // $in.kept.title // .name)
-  | $in.kept + .
-  | {kept: ., row: {id: $in.id, title: (.title // ""), kind, status: (if $in.unfinished then null else .status end)},
-    notes: (if $in.ended then
-        [if .status == "failed" and ($in.unfinished | not) then "tool: \(.title // ""): failed" else empty end,
-          (.content | arrays[] | .content.text? // .path? | strings | select(. != "") | "  \(.[0:1024])")]
-      elif .title and ($in.kept.title | not) then ["tool: \(.title)"] else [] end)};
-
-def plan:
-  [(.entries // .plan.entries?)[]? | objects]
-  | if length == 0 then []
-    else ["plan: \(map(select(.status == "completed")) | length) of \(length) done"
-      + ([.[] | select(.status == "in_progress") | ": \(.content)"][0] // "")] end;
-
-# --- forms ---
+#: --- forms ---
 
 def fields:
   .requestedSchema? | [.required[]?] as $required
@@ -225,7 +199,20 @@ def typed:
       | if .n >= ($all | length) then {result: {action: "accept", content: .content}} else shown end
     else $form end;
 
-# --- --probe ---
+if $do == "form" then form else typed end
+
+#: --- --list and --probe ---
+
+# Of the cursor.
+def list:
+  if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $o.cwd} + (if . then {cursor: .} else {} end)]
+  else error("--list \($o.cwd): the agent has no list of sessions") end;
+
+# What is printed of the responses.
+def sessions:
+  [.[].sessions[]? | objects]
+  | if $o.format == "json" then [tojson] elif $o.format == "ndjson" then map(tojson)
+    else map([.sessionId, .updatedAt, .title] | map(if type == "string" then . else "" end) | @tsv) end;
 
 # The methods that are tried: they change nothing but our own session. Of whether that is open.
 def probes:
@@ -257,7 +244,9 @@ def report:
     else [paths(type != "object" and type != "array") as $p | getpath($p)
       | if type == "string" then . else tojson end | [($p | map(tostring) | join(".")), (split("\n") | join(" "))] | @tsv] end;
 
-# --- --editor ---
+if $do == "list" then list elif $do == "sessions" then sessions elif $do == "probes" then probes elif $do == "broken" then broken else report end
+
+#: --- --editor ---
 
 # Of {editor, name, words}: where the configuration of this editor is, and what stands there, an object or a text. Lua and Lisp read
 # strings of JSON that have no control characters.
@@ -294,9 +283,4 @@ def editor:
     }[.editor]
   | {where: .[0], form: .[1]};
 
-if $do == "initialize" then initialize elif $do == "connect" then connect elif $do == "failure" then failure
-elif $do == "open" then open elif $do == "settings" then settings elif $do == "list" then list elif $do == "sessions" then sessions
-elif $do == "prompt" then prompt elif $do == "call" then call elif $do == "plan" then plan
-elif $do == "form" then form elif $do == "typed" then typed
-elif $do == "probes" then probes elif $do == "broken" then broken
-elif $do == "editor" then editor else report end
+editor

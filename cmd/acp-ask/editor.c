@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 const char *const editor_names[] = {"zed", "jetbrains", "neovim", "avante", "emacs", "vscode", "toad", NULL};
@@ -122,6 +121,5 @@ editor_print(struct ask *a)
 	need(json_type(form) == JSON_STRING ? json_unescape(form, &text) : json_indent(&text, form, 0, buf_add_slice));
 	need(buf_add(&text, "\n", 2)); /* and the NUL */
 	cli_warn(tool_name, "for %s", plain_of(json_get(buf_slice(&output), "where"), &input));
-	jqprog_free(a->jq);
 	cli_print(tool_name, text.p);
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/filter/jqprog.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -271,6 +270,5 @@ main(int argc, char **argv)
 	answer_close(&a);
 	person_close(&a);
 	sessions_free(a.sessions);
-	jqprog_free(a.jq);
 	return a.status;
 }

@@ -6,7 +6,7 @@
 #include "cmd/acp-ask/ask.h"
 #include "lib/filter/jqprog.h"
 
-static const char program[] = {
+static const char ask_jq_text[] = {
 #include "cmd/acp-ask/ask.jq.inc"
 	'\0'};
 
@@ -122,9 +122,9 @@ read_named(const char *option, const char *path, size_t most, struct buf *to)
 
 /* --- ask.jq --- */
 
-/* Compiles it: the options are constants. */
+/* Compiles one of its programs: the options are constants. */
 static struct jqprog *
-compile(struct ask *a)
+compile(struct ask *a, const char *text)
 {
 	static const char *const fs[] = {"none", "read", "write"}, *const formats[] = {"text", "json", "ndjson"};
 	const struct options *o = a->options;
@@ -141,10 +141,35 @@ compile(struct ask *a)
 			need(json_add_member(&all, texts[i][0], string_in(&room, slice_of(texts[i][1]))));
 	need(json_add_member(&all, "values", json_in(&a->form)));
 	put(&all, "}");
-	jq = jqprog_new(program, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
+	jq = jqprog_new(text, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
 	if (!jq)
 		cli_die(EXIT_FAILED, tool_name, "ask.jq: %s", why ? why : "out of memory");
 	return jq;
+}
+
+/* The program that has a function: what is before the first line that begins with #: and what is between two of them, or after the last. */
+static struct jqprog *
+program_with(struct ask *a, const char *function)
+{
+	static const char begins[] = "\n#:";
+	const char *first = strstr(ask_jq_text, begins), *from = first, *to = first, *at;
+	SCOPED struct buf text = {0};
+	struct jqprog **jq = a->jq;
+
+	put(&text, "\ndef %s:", function);
+	at = strstr(ask_jq_text, text.p);
+	while ((to = strstr(from + 1, begins)) && to < at) {
+		from = to;
+		jq++;
+	}
+	if (!*jq) {
+		text.n = 0;
+		put_slice(&text, slice_between(ask_jq_text, first));
+		put_slice(&text, to ? slice_between(from, to) : slice_of(from));
+		need(buf_string(&text) ? 0 : -1);
+		*jq = compile(a, text.p);
+	}
+	return *jq;
 }
 
 static bool
@@ -161,10 +186,8 @@ ask_jq(struct ask *a, const char *function, struct slice input, struct buf *outp
 	SCOPED struct buf name = {0}, result = {0};
 	char *why = NULL;
 
-	if (!a->jq)
-		a->jq = compile(a);
 	put_quoted(&name, slice_of(function));
-	if (jqprog_run(a->jq, input.p ? input : slice_of("null"), (struct jqprog_var[]){{"do", buf_slice(&name)}, {"agent", buf_slice(&a->initialized)}},
+	if (jqprog_run(program_with(a, function), input.p ? input : slice_of("null"), (struct jqprog_var[]){{"do", buf_slice(&name)}, {"agent", buf_slice(&a->initialized)}},
 		2, keep_output, &result, &why) == 0 && result.n) {
 		output->n = 0;
 		put_slice(output, buf_slice(&result));

@@ -65,10 +65,16 @@ expect(struct script *s, struct slice wanted)
 static void
 request(struct script *s, struct slice object)
 {
-	SCOPED struct buf response = {0};
+	SCOPED struct buf call = {0}, response = {0};
 	struct slice params = json_get(object, "params");
-	const char *member = ask_call(s->ask, json_get(object, "method"), params.p ? params : slice_of("{}"), &response);
+	const char *member;
 
+	put(&call, "[");
+	put_slice(&call, json_get(object, "method"));
+	put(&call, ",");
+	put_slice(&call, params.p ? params : slice_of("{}"));
+	put(&call, "]");
+	member = ask_call(s->ask, buf_slice(&call), &response);
 	s->result.n = 0;
 	put_object(&s->result, {member ? member : "result", json_in(&response)});
 	show_line(s->ask, buf_slice(&s->result));

@@ -12,23 +12,11 @@
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
-/* Sends a request of ask.jq. */
-static const char *
-send_request(struct ask *a, struct slice request, struct buf *response)
-{
-	struct json_iter it = {.in = request};
-	struct slice method, params;
-
-	next_item(&it, &method);
-	next_item(&it, &params);
-	return ask_call(a, method, params, response);
-}
-
-/* The same where only a result will do: else it reports why, and sets the exit status. */
+/* Sends a request of ask.jq. False: it has no result; that is reported, and the exit status set. */
 static bool
 must(struct ask *a, struct slice request, struct buf *result)
 {
-	const char *member = send_request(a, request, result);
+	const char *member = ask_call(a, request, result);
 	SCOPED struct buf failure = {0};
 
 	if (member && strcmp(member, "result") == 0)
@@ -77,14 +65,19 @@ bool
 session_connect(struct ask *a)
 {
 	SCOPED struct buf next = {0}, response = {0};
+	uint64_t version;
 
 	for (;;) {
-		if (!must_do(a, "initialize", slice(NULL, 0), &a->initialized) || !ask_jq(a, "connect", slice(NULL, 0), &next))
+		if (!must_do(a, "initialize", slice(NULL, 0), &a->initialized))
+			return false;
+		if (!json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) || version != (uint64_t)a->options->protocol)
+			return ask_report(a, "the agent does not speak version %d of the protocol; see --protocol", a->options->protocol);
+		if (!a->options->auth || a->variables)
+			return true;
+		if (!ask_jq(a, "authenticate", slice(NULL, 0), &next))
 			return false;
 		if (json_type(buf_slice(&next)) == JSON_ARRAY)
 			return must(a, buf_slice(&next), &response);
-		if (json_type(buf_slice(&next)) != JSON_OBJECT || a->variables)
-			return true;
 		if (!log_in(a, buf_slice(&next)))
 			return false;
 		/* An agent that begins now finds that somebody has logged in. */
@@ -159,7 +152,7 @@ session_open(struct ask *a)
 	if (!a->session)
 		return ask_report(a, "the agent did not say which session it has opened");
 	remember(a);
-	if (!ask_jq(a, "settings", buf_slice(&a->opened), &steps))
+	if (a->options->given.n && !ask_jq(a, "settings", buf_slice(&a->opened), &steps))
 		return false;
 	for (struct json_iter it = {.in = buf_slice(&steps)}; next_item(&it, &request);)
 		if (!must(a, request, &response))
@@ -220,7 +213,7 @@ session_probe(struct ask *a)
 		return;
 	put(&tried, "[");
 	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);) {
-		const char *member = send_request(a, probe, &response);
+		const char *member = ask_call(a, probe, &response);
 
 		if (!member)
 			return;

@@ -7,7 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024 };
+enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024, CONTENT_MOST = 1024 };
 
 /* --- lines --- */
 
@@ -309,25 +309,53 @@ call_object(const struct msg *m)
 	return object.p ? object : json_path(m->params, "subject.toolCall");
 }
 
+/* A member of the tool call if it is a string there, else as it is kept. */
+static struct slice
+known(struct slice object, const struct buf *kept, const char *member)
+{
+	struct slice value = json_get_string(object, member);
+
+	return value.p || !kept ? value : json_get(buf_slice(kept), member);
+}
+
 const char *
 show_known(const struct ask *a, const struct msg *m, const char *member, struct buf *room)
 {
-	struct slice object = call_object(m), id = json_get_string(object, "toolCallId"), value = json_get_string(object, member);
+	struct slice object = call_object(m), id = json_get_string(object, "toolCallId"), title = json_get_string(m->params, "title");
 	struct session_call *call = a->session && id.p ? session_call_find(a->sessions, a->session, id) : NULL;
-	const struct buf *kept = call ? call->data : NULL;
 
-	if (strcmp(member, "title") == 0 && json_get_string(m->params, member).p)
-		value = json_get_string(m->params, member);
-	return plain_of(value.p || !kept ? value : json_get(buf_slice(kept), member), room);
+	return plain_of(title.p && strcmp(member, "title") == 0 ? title : known(object, call ? call->data : NULL, member), room);
+}
+
+/* The text of each content of a tool call, or the path of a file. */
+static void
+show_contents(struct ask *a, struct slice contents)
+{
+	SCOPED struct buf room = {0};
+	struct slice content, value;
+	struct text text;
+
+	for (struct json_iter it = {.in = contents}; next_item(&it, &content);) {
+		value = json_path(content, "content.text");
+		if (json_type(value) <= JSON_FALSE)
+			value = json_get(content, "path");
+		text = text_of(slice_of(plain_of(value, &room)));
+		for (unsigned n = 0; n < CONTENT_MOST && text_next(&text) >= 0; n++)
+			;
+		if (room.n)
+			show_note(a, "  %.*s", (int)(text.p - room.p), room.p);
+	}
 }
 
 void
 show_call(struct ask *a, const struct session_event *e)
 {
-	struct buf *kept = e->call->data; /* what ask.jq keeps of it */
-	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON || e->call->replayed, ended = e->kind == SESSION_CALL_ENDED;
-	struct slice object = e->message && !ended ? call_object(&e->message->message.msg) : slice(NULL, 0);
-	SCOPED struct buf new = {0}, id = {0}, in = {0}, out = {0};
+	static const struct slice null = {"null", 4};
+	struct buf *kept = e->call->data; /* an object, JSON */
+	bool ended = e->kind == SESSION_CALL_ENDED, unfinished = e->call->unfinished;
+	bool notes = !a->options->quiet && a->options->format != FORMAT_NDJSON && !e->call->replayed;
+	struct slice object = e->message && !ended ? call_object(&e->message->message.msg) : slice(NULL, 0), title, kind, status, content;
+	SCOPED struct buf new = {0}, id = {0}, plain = {0}, quoted = {0};
 
 	if (e->kind == SESSION_CALL_FORGOTTEN) {
 		if (kept)
@@ -339,23 +367,31 @@ show_call(struct ask *a, const struct session_event *e)
 	if (!kept)
 		kept = e->call->data = calloc(1, sizeof(*kept));
 	need(kept ? 0 : -1);
-	put_object(&new, {"title", json_get_string(object, "title")}, {"name", json_get_string(object, "name")},
-		{"kind", json_get_string(object, "kind")}, {"status", json_get_string(object, "status")},
-		{"content", a->options->verbose ? json_get(object, acp_content) : slice(NULL, 0)});
-	put_object(&in, {"ended", json_bool(ended)}, {"unfinished", json_bool(e->call->unfinished)},
-		{"id", string_in(&id, slice(e->call->id, e->call->n))}, {"kept", kept->n ? buf_slice(kept) : slice_of("{}")},
-		{"new", buf_slice(&new)});
-	a->show.gap |= !ended;
-	if (!ask_jq(a, "call", buf_slice(&in), &out))
-		return;
-	kept->n = 0;
-	put_slice(kept, json_get(buf_slice(&out), "kept"));
-	if (!quiet)
-		show_notes(a, json_get(buf_slice(&out), "notes"));
+	title = known(object, kept, "title");
+	title = title.p ? title : json_get_string(object, "name");
+	kind = known(object, kept, "kind");
+	status = known(object, kept, "status");
+	content = a->options->verbose ? json_get(object, acp_content) : slice(NULL, 0);
+	content = content.p ? content : json_get(buf_slice(kept), acp_content);
+	put_object(&new, {"title", title}, {"name", known(object, kept, "name")}, {"kind", kind}, {"status", status}, {acp_content, content});
+	plain_of(title, &plain);
+	if (!ended) {
+		a->show.gap = true;
+		if (notes && title.p && !json_get(buf_slice(kept), "title").p)
+			show_note(a, "tool: %s", plain.p);
+	} else if (notes) {
+		if (json_string_is(status, "failed") && !unfinished)
+			show_note(a, "tool: %s: failed", plain.p);
+		show_contents(a, content);
+	}
 	if (ended && keeps_result(a) && !e->call->replayed) {
 		put(&a->turn.calls, a->turn.calls.n ? "," : "");
-		put_slice(&a->turn.calls, json_get(buf_slice(&out), "row"));
+		put_object(&a->turn.calls, {"id", string_in(&id, slice(e->call->id, e->call->n))}, {"title", string_in(&quoted, buf_slice(&plain))},
+			{"kind", kind.p ? kind : null}, {"status", status.p && !unfinished ? status : null});
 	}
+	buf_free(kept);
+	*kept = new;
+	new = (struct buf){0};
 }
 
 /* --- the result of a turn --- */
