@@ -201,36 +201,25 @@ void prompt_load(struct ask *);
 /* Sends a prompt (JSON, a string or an array of blocks), cancels it when it is time (us; 0: never), and waits for its end. */
 void prompt_run(struct ask *, struct slice content, uint64_t cancel_after);
 
-/* --- script.c --- */
-
 /* Runs the script; or checks it, which ends the program where it is none. */
 void script_run(struct ask *, bool checks);
 
 /* --- person.c --- */
 
 void person_open(struct ask *);
+/* Forgets what has no response, too. */
 void person_close(struct ask *);
 /* Is there one who can be asked? */
 bool person_is_there(const struct ask *);
-/* Asks for a line: the conversation or, where a question is shown, answer_typed gets it. Then, or by person_leave, it is over. */
-void person_ask(struct ask *, struct slice prompt);
-void person_leave(struct ask *);
 /* Something was printed: shows the line that is typed anew. */
 void person_redraw(struct ask *);
-/* Reads prompts from the terminal until there are no more. It goes on after a question; Ctrl-C while no turn runs. */
-void talk_run(struct ask *);
-void talk_go_on(struct ask *);
-void talk_interrupt(struct ask *);
-
-/* --- answer.c --- */
-
 /* Responds to a permission request or an elicitation, at once or later. */
 void answer_begin(struct ask *, const struct msg *);
 /* The agent does not wait for the response to this request any more; or (p NULL) the turn was cancelled, and so are all questions. */
 void answer_cancel(struct ask *, struct slice id);
-/* What the person has typed for the question that is shown; ended: there will be nothing more. */
-void answer_typed(struct ask *, struct slice typed, bool ended);
-void answer_close(struct ask *);
+/* Reads prompts from the terminal until there are no more. Ctrl-C while no turn runs. */
+void talk_run(struct ask *);
+void talk_interrupt(struct ask *);
 
 /* --- show.c --- */
 

@@ -267,7 +267,6 @@ main(int argc, char **argv)
 			show_result(&a, &result);
 		show_close(&a);
 	}
-	answer_close(&a);
 	person_close(&a);
 	sessions_free(a.sessions);
 	return a.status;

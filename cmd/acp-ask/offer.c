@@ -72,57 +72,27 @@ open_below(const struct ask *a, const char *path, int flags)
 	return fd;
 }
 
-/* The lines from `line` on (from 1), at most `limit`. */
-static struct slice
-some_lines(struct slice text, uint64_t line, uint64_t limit)
-{
-	const char *p = text.p, *end = p + text.n, *from;
-
-	for (; line > 1 && p < end; line--) {
-		p = memchr(p, '\n', (size_t)(end - p));
-		p = p ? p + 1 : end;
-	}
-	for (from = p; limit > 0 && p < end; limit--) {
-		p = memchr(p, '\n', (size_t)(end - p));
-		p = p ? p + 1 : end;
-	}
-	return text.n ? slice_between(from, p) : text;
-}
-
-/* Reads it. 0, or an error. */
+/* Reads a file, or replaces it by the text. 0, or an error. */
 static int
-read_file(const struct ask *a, const char *path, struct buf *text)
+use_file(const struct ask *a, const char *path, bool writes, struct buf *text)
 {
-	int fd = open_below(a, path, O_RDONLY | O_NONBLOCK), error = 0;
+	int fd = open_below(a, path, (writes ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_NONBLOCK), error = 0;
 	struct stat st;
-
-	if (fd < 0)
-		return errno;
-	if (fstat(fd, &st) < 0)
-		error = errno;
-	else if (!S_ISREG(st.st_mode))
-		error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-	else if (buf_read_all(text, fd, a->options->line_limit / 2) < 0)
-		error = errno;
-	else if (!json_utf8(buf_slice(text)))
-		error = EILSEQ;
-	close(fd);
-	return error;
-}
-
-static int
-write_file(const struct ask *a, const char *path, struct slice text)
-{
-	int fd = open_below(a, path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK), error = 0;
 	ssize_t n;
 
 	if (fd < 0)
 		return errno;
-	while (text.n && !error) {
-		n = write(fd, text.p, text.n);
-		if (n < 0 && errno != EINTR)
-			error = errno;
-		text = n > 0 ? slice(text.p + n, text.n - (size_t)n) : text;
+	if (writes) {
+		for (size_t at = 0; at < text->n && !error; at += n > 0 ? (size_t)n : 0) {
+			n = write(fd, text->p + at, text->n - at);
+			error = n < 0 && errno != EINTR ? errno : 0;
+		}
+	} else if (fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && buf_read_all(text, fd, a->options->line_limit / 2) < 0)) {
+		error = errno;
+	} else if (!S_ISREG(st.st_mode)) {
+		error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	} else if (!json_utf8(buf_slice(text))) {
+		error = EILSEQ;
 	}
 	return close(fd) < 0 && !error ? errno : error;
 }
@@ -131,24 +101,27 @@ static void
 serve_file(struct ask *a, const struct msg *m, bool writes)
 {
 	SCOPED struct buf path = {0}, text = {0}, room = {0}, result = {0};
-	struct slice content = json_get_string(m->params, acp_content);
-	uint64_t line, limit;
-	int error;
+	struct slice content = json_get_string(m->params, acp_content), left, line;
+	uint64_t first, limit;
+	int error = EINVAL;
 
 	plain_of(json_get(m->params, "path"), &path);
-	if (writes) {
-		plain_of(content, &text);
-		error = content.p ? write_file(a, path.p, buf_slice(&text)) : EINVAL;
-		put(&result, "{}");
-	} else {
-		if (!json_u64(json_get(m->params, "line"), &line))
-			line = 1;
+	plain_of(writes ? content : slice(NULL, 0), &text);
+	if (!writes || content.p)
+		error = use_file(a, path.p, writes, &text);
+	if (!writes && !error) {
+		/* The lines from `first` on, at most `limit`. */
+		if (!json_u64(json_get(m->params, "line"), &first))
+			first = 1;
 		if (!json_u64(json_get(m->params, "limit"), &limit))
 			limit = UINT64_MAX;
-		error = read_file(a, path.p, &text);
-		if (!error)
-			put_object(&result, {"content", string_in(&room, some_lines(buf_slice(&text), line, limit))});
+		for (left = buf_slice(&text); first > 1 && line_next(&left, &line); first--)
+			;
+		for (content = left; limit > 0 && line_next(&left, &line); limit--)
+			;
+		content = slice_between(content.p, left.p);
 	}
+	put_object(&result, {"content", writes ? slice(NULL, 0) : string_in(&room, content)});
 	if (!a->options->quiet)
 		show_note(a, "%s: %s%s%s", writes ? "write" : "read", path.p, error ? ": " : "", error ? strerror(error) : "");
 	if (error)
@@ -162,13 +135,13 @@ serve_file(struct ask *a, const struct msg *m, bool writes)
 struct terminal {
 	struct terminal *prev, *next;
 	struct ask *ask;
-	uint64_t number;
+	char id[SLICE_DIGITS + 2];
 	struct loop_child child;
 	struct endpoint pipe;   /* of its standard output and error */
 	struct buf output;
 	size_t limit;           /* bytes of it that are kept, the last */
-	bool truncated, exited;
-	int status;
+	bool truncated;
+	struct buf end;         /* of the command, as the agent gets it; empty: it runs */
 	struct buf waiting;     /* ids of requests that wait for the end, a newline after each */
 };
 
@@ -182,6 +155,7 @@ free_terminal(struct terminal *t)
 		loop_reap(t->ask->loop, &t->child);
 	}
 	buf_free(&t->output);
+	buf_free(&t->end);
 	buf_free(&t->waiting);
 	free(t);
 }
@@ -223,31 +197,19 @@ on_output(void *arg, enum input_got got, const struct line *line)
 
 /* --- its end --- */
 
-static void
-put_status(const struct terminal *t, struct buf *to)
-{
-	const char *name = WIFSIGNALED(t->status) ? proc_signal_name(WTERMSIG(t->status)) : NULL;
-
-	if (WIFSIGNALED(t->status))
-		put(to, "{\"exitCode\":null,\"signal\":\"%s%s\"}", name ? "SIG" : "", name ? name : "unknown");
-	else
-		put(to, "{\"exitCode\":%d,\"signal\":null}", WEXITSTATUS(t->status));
-}
-
 /* Responds to the requests that wait for the end. */
 static void
 report_end(struct terminal *t, int status)
 {
-	const char *p = t->waiting.p, *end = p + t->waiting.n, *newline;
-	SCOPED struct buf result = {0};
+	const char *signal = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
+	struct slice left = buf_slice(&t->waiting), id;
 
-	t->exited = true;
-	t->status = status;
-	put_status(t, &result);
-	for (; p < end; p = newline + 1) {
-		newline = memchr(p, '\n', (size_t)(end - p));
-		ask_reply(t->ask, slice_between(p, newline), buf_slice(&result));
-	}
+	if (WIFSIGNALED(status))
+		put(&t->end, "{\"exitCode\":null,\"signal\":\"%s%s\"}", signal ? "SIG" : "", signal ? signal : "unknown");
+	else
+		put(&t->end, "{\"exitCode\":%d,\"signal\":null}", WEXITSTATUS(status));
+	while (line_next(&left, &id))
+		ask_reply(t->ask, id, buf_slice(&t->end));
 	t->waiting.n = 0;
 }
 
@@ -296,7 +258,8 @@ create(struct ask *a, const struct msg *m)
 	need(t ? 0 : -1);
 	if (!json_u64(json_get(m->params, "outputByteLimit"), &limit) || limit > OUTPUT_MOST)
 		limit = OUTPUT_MOST;
-	*t = (struct terminal){.ask = a, .number = ++a->id, .limit = (size_t)limit};
+	*t = (struct terminal){.ask = a, .limit = (size_t)limit};
+	snprintf(t->id, sizeof(t->id), "t%" PRIu64, ++a->id);
 	DL_APPEND(a->terminals, t);
 	plain_of(json_get(m->params, "command"), &command);
 	plain_of(json_get(m->params, "cwd"), &path);
@@ -308,7 +271,7 @@ create(struct ask *a, const struct msg *m)
 		refuse_path(a, m->id, directory < 0 ? path.p : command.p, errno);
 		free_terminal(t);
 	} else {
-		put(&result, "{\"terminalId\":\"t%" PRIu64 "\"}", t->number);
+		put(&result, "{\"terminalId\":\"%s\"}", t->id);
 		if (!a->options->quiet)
 			show_note(a, "terminal: %s", command.p);
 		ask_reply(a, m->id, buf_slice(&result));
@@ -321,49 +284,39 @@ create(struct ask *a, const struct msg *m)
 }
 
 static void
-serve_terminal(struct ask *a, const struct msg *m, const char *method)
+serve_terminal(struct ask *a, const struct msg *m, const char *does)
 {
-	struct slice id = json_get(m->params, "terminalId");
-	bool waits = strcmp(method, "terminal/wait_for_exit") == 0;
-	SCOPED struct buf status = {0}, room = {0}, result = {0};
-	char name[SLICE_DIGITS + 2];
+	struct slice id = json_get(m->params, "terminalId"), reply = slice_of("{}");
+	SCOPED struct buf room = {0}, result = {0};
 	struct terminal *t;
 
-	if (strcmp(method, "terminal/create") == 0) {
-		create(a, m);
-		return;
-	}
-	DL_FOREACH(a->terminals, t) {
-		snprintf(name, sizeof(name), "t%" PRIu64, t->number);
-		if (json_string_is(id, name))
+	DL_FOREACH(a->terminals, t)
+		if (json_string_is(id, t->id))
 			break;
-	}
 	if (!t) {
 		ask_refuse(a, m->id, ACP_ERR_NOT_FOUND, "there is no such terminal");
 		return;
 	}
-	if (waits && !t->exited) {
-		put_slice(&t->waiting, m->id);
-		put(&t->waiting, "\n");
-		return;
-	}
-	if (t->exited)
-		put_status(t, &status);
-	if (strcmp(method, "terminal/output") == 0) {
+	if (strcmp(does, "wait_for_exit") == 0) {
+		if (!t->end.n) {
+			put_slice(&t->waiting, m->id);
+			put(&t->waiting, "\n");
+			return;
+		}
+		reply = buf_slice(&t->end);
+	} else if (strcmp(does, "output") == 0) {
 		cut(t);
 		put_object(&result, {"output", string_in(&room, buf_slice(&t->output))}, {"truncated", json_bool(t->truncated)},
-			{"exitStatus", buf_slice(&status)});
-	} else {
-		put_slice(&result, waits ? buf_slice(&status) : slice_of("{}"));
-	}
-	if (strcmp(method, "terminal/kill") == 0 && !t->exited)
+			{"exitStatus", json_in(&t->end)});
+		reply = buf_slice(&result);
+	} else if (strcmp(does, "kill") == 0 && !t->end.n) {
 		proc_signal(t->child.pid, SIGTERM);
-	if (strcmp(method, "terminal/release") == 0) {
-		if (!t->exited)
+	} else if (strcmp(does, "release") == 0) {
+		if (!t->end.n)
 			report_end(t, SIGKILL);
 		free_terminal(t);
 	}
-	ask_reply(a, m->id, buf_slice(&result));
+	ask_reply(a, m->id, reply);
 }
 
 void
@@ -376,8 +329,10 @@ offer_serve(struct ask *a, const struct msg *m)
 		serve_file(a, m, false);
 	else if (a->options->fs == FS_WRITE && strcmp(method, "fs/write_text_file") == 0)
 		serve_file(a, m, true);
+	else if (a->options->terminal && strcmp(method, "terminal/create") == 0)
+		create(a, m);
 	else if (a->options->terminal && strncmp(method, "terminal/", 9) == 0)
-		serve_terminal(a, m, method);
+		serve_terminal(a, m, method + 9);
 	else
 		ask_refuse(a, m->id, ACP_ERR_METHOD, "%s: this client does not offer it", method);
 }

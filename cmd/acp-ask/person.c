@@ -1,10 +1,15 @@
-/* The person at the terminal, who types a line where one is asked for, edited with readline, where that is there; and a conversation. */
+/*
+ * The person at the terminal, who types a line where one is asked for, edited with readline, where that is there: permission requests
+ * and elicitations, which rules and programs may decide, too; and a conversation.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
 #ifdef HAVE_READLINE
 #include <readline/history.h>
 #include <readline/readline.h>
@@ -17,11 +22,44 @@
 
 enum { HISTORY = 1000 };
 
-void
-talk_go_on(struct ask *a)
+/* A request that waits for a person or a program. */
+struct question {
+	struct question *prev, *next;
+	struct ask *ask;
+	struct buf line;        /* the request */
+	struct msg request;     /* in it */
+	bool is_form;           /* an elicitation, not a permission request */
+	struct buf form;        /* of an elicitation: what ask.jq makes of it */
+	struct loop_timer timer;
+	struct permit *program; /* --permit-by: that decides; or NULL */
+};
+
+/* --- the lines that are typed --- */
+
+/* No line is asked for any more. */
+static void
+leave_line(struct ask *a)
+{
+	if (!a->person.asks)
+		return;
+	a->person.asks = false;
+	loop_watch(a->loop, &a->person.fd, LOOP_PAUSED);
+#ifdef HAVE_READLINE
+	rl_callback_handler_remove();
+#endif
+	if (a->show.held.n)
+		show_clear(a);
+}
+
+static void ask_line(struct ask *, struct slice prompt);
+static void answer_typed(struct ask *, struct slice typed, bool ended);
+
+/* The conversation goes on: asks for a prompt, or the rest of one. */
+static void
+go_on(struct ask *a)
 {
 	if (!a->person.done)
-		person_ask(a, slice_of(a->person.text.n ? ">> " : "> "));
+		ask_line(a, slice_of(a->person.text.n ? ">> " : "> "));
 }
 
 /* A line was typed, or (ended) there will be none. */
@@ -32,7 +70,7 @@ got_line(struct ask *a, struct slice line, bool ended)
 	bool more = line.n > 0 && line.p[line.n - 1] == '\\';
 
 	a->show.prompts = ended;
-	person_leave(a);
+	leave_line(a);
 	if (a->asked) {
 		answer_typed(a, line, ended);
 		return;
@@ -43,7 +81,7 @@ got_line(struct ask *a, struct slice line, bool ended)
 	t->done = !more || ended;
 	if (t->done)
 		loop_stop(a->loop);
-	talk_go_on(a);
+	go_on(a);
 }
 
 #ifdef HAVE_READLINE
@@ -112,8 +150,9 @@ on_typed(void *arg, short revents)
 
 #endif
 
-void
-person_ask(struct ask *a, struct slice prompt)
+/* Asks for a line: got_line gets it. Then, or by leave_line, it is over. */
+static void
+ask_line(struct ask *a, struct slice prompt)
 {
 	SCOPED struct buf plain = {0};
 
@@ -129,20 +168,6 @@ person_ask(struct ask *a, struct slice prompt)
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
 #endif
 	loop_watch(a->loop, &a->person.fd, POLLIN);
-}
-
-void
-person_leave(struct ask *a)
-{
-	if (!a->person.asks)
-		return;
-	a->person.asks = false;
-	loop_watch(a->loop, &a->person.fd, LOOP_PAUSED);
-#ifdef HAVE_READLINE
-	rl_callback_handler_remove();
-#endif
-	if (a->show.held.n)
-		show_clear(a);
 }
 
 void
@@ -195,10 +220,171 @@ person_is_there(const struct ask *a)
 	return a->person.fd.fd >= 0 && a->show.animated;
 }
 
+/* --- responses --- */
+
+static void
+free_question(struct question *q)
+{
+	struct ask *a = q->ask;
+
+	if (a->asked == q) {
+		a->asked = NULL;
+		leave_line(a);
+	}
+	DL_DELETE(a->questions, q);
+	loop_remove_timer(a->loop, &q->timer);
+	if (q->program)
+		permit_withdraw(q->program);
+	buf_free(&q->form);
+	buf_free(&q->line);
+	free(q);
+}
+
+static void ask_person(struct ask *);
+
+/* Responds; p NULL: with what the form has come to, else that it was cancelled. */
+static void
+respond(struct question *q, struct slice result)
+{
+	const char *cancelled = q->is_form ? "{\"action\":\"cancel\"}" : "{\"outcome\":{\"outcome\":\"cancelled\"}}";
+
+	result = result.p ? result : json_get(buf_slice(&q->form), "result");
+	ask_reply(q->ask, q->request.id, result.p ? result : slice_of(cancelled));
+	free_question(q);
+}
+
+/* The same, and goes on to what the person is to be asked next. */
+static void
+settle(struct question *q, struct slice result)
+{
+	struct ask *a = q->ask;
+
+	respond(q, result);
+	ask_person(a);
+}
+
+/* Responds with this option, or (p NULL) the one that rejects; reports it, and counts a rejection. */
+static void
+decide(struct question *q, struct slice option, const char *by)
+{
+	SCOPED struct buf room = {0}, title = {0}, result = {0};
+	const char *kind = "cancelled";
+
+	if (!option.p)
+		option = acp_find_option(q->request.params, acp_option_kind, "reject_once");
+	if (!option.p)
+		option = acp_find_option(q->request.params, acp_option_kind, "reject_always");
+	if (option.p) {
+		kind = plain_of(json_get(option, acp_option_kind), &room);
+		need(acp_put_selected(&result, json_get(option, acp_option_id)));
+	}
+	if (!option.p || strncmp(kind, "reject", 6) == 0)
+		q->ask->rejected++;
+	if (!q->ask->options->quiet)
+		show_note(q->ask, "permission: %s: %s%s", show_known(q->ask, &q->request, "title", &title), kind, by);
+	settle(q, buf_slice(&result));
+}
+
+static void
+on_program(void *arg, struct slice option, enum permit_outcome outcome)
+{
+	struct question *q = arg;
+
+	q->program = NULL;
+	decide(q, option, option.p ? " (--permit-by)" : outcome == PERMIT_LATE ? " (--permit-timeout)" : " (--permit-by failed)");
+}
+
+/* --- a person --- */
+
+static void
+show_question(struct question *q)
+{
+	SCOPED struct buf room = {0};
+	struct slice option;
+	unsigned n = 0;
+
+	if (q->is_form) {
+		show_notes(q->ask, json_get(buf_slice(&q->form), "lines"));
+		ask_line(q->ask, json_text(json_get(buf_slice(&q->form), "prompt"), &room));
+		return;
+	}
+	show_note(q->ask, "permission: %s", show_known(q->ask, &q->request, "title", &room));
+	for (struct json_iter it = {.in = json_get(q->request.params, acp_options)}; next_item(&it, &option);)
+		show_note(q->ask, "  %u) %s", ++n, plain_of(json_get(option, "name"), &room));
+	ask_line(q->ask, slice_of("number: "));
+}
+
+static void
+on_question_timer(void *arg)
+{
+	struct question *q = arg;
+
+	if (q->is_form)
+		settle(q, slice(NULL, 0));
+	else
+		decide(q, slice(NULL, 0), " (--permit-timeout)");
+}
+
+/* Shows the next question, if none is shown; without one, a conversation goes on. */
+static void
+ask_person(struct ask *a)
+{
+	struct question *q;
+
+	if (a->asked || !person_is_there(a))
+		return;
+	for (q = a->questions; q && q->program; q = q->next)
+		;
+	if (!q) {
+		go_on(a);
+		return;
+	}
+	leave_line(a);
+	a->asked = q;
+	if (a->options->permit_timeout)
+		loop_add_timer(a->loop, &q->timer, a->options->permit_timeout);
+	show_question(q);
+}
+
+static void
+answer_typed(struct ask *a, struct slice typed, bool ended)
+{
+	struct question *q = a->asked;
+	struct json_iter it = {.in = json_get(q->request.params, acp_options)};
+	const char *p = typed.p, *end = p + typed.n;
+	SCOPED struct buf in = {0}, text = {0};
+	struct slice one, option = {0};
+	uint64_t n = 0;
+
+	if (q->is_form && ended) {
+		settle(q, slice_of("{\"action\":\"decline\"}"));
+		return;
+	}
+	if (q->is_form) {
+		put_object(&in, {"form", buf_slice(&q->form)}, {"text", string_in(&text, typed)});
+		if (ask_jq(a, "typed", buf_slice(&in), &q->form) && json_get(buf_slice(&q->form), "prompt").p)
+			show_question(q);
+		else
+			settle(q, slice(NULL, 0));
+		return;
+	}
+	if (!ended && (!bytes_number(&p, end, 9, &n) || p != end))
+		n = 0;
+	while (n && next_item(&it, &one))
+		if (--n == 0 && json_get_string(one, acp_option_id).p)
+			option = one;
+	if (option.p || ended)
+		decide(q, option, "");
+	else
+		ask_line(q->ask, slice_of("number: "));
+}
+
 void
 person_close(struct ask *a)
 {
-	person_leave(a);
+	while (a->questions)
+		free_question(a->questions);
+	leave_line(a);
 	if (!a->person.fd.added)
 		return;
 #ifdef HAVE_READLINE
@@ -209,6 +395,86 @@ person_close(struct ask *a)
 #endif
 	loop_remove_fd(a->loop, &a->person.fd);
 	proc_close(a->person.fd.fd);
+}
+
+/* --- requests --- */
+
+/* The kind of the first rule that applies, by the kind of the tool call, its name or its title; or NULL. */
+static const char *
+rule_for(const struct ask *a, const struct msg *m)
+{
+	static const char *const members[] = {"kind", "name", "title"};
+	SCOPED struct buf room = {0}, pattern = {0};
+	const char *equals;
+
+	for (const char **rule = a->options->permits; rule && *rule; rule++) {
+		equals = strrchr(*rule, '=');
+		pattern.n = 0;
+		put_slice(&pattern, slice_between(*rule, equals));
+		need(buf_string(&pattern) ? 0 : -1);
+		for (size_t i = 0; i < 3; i++)
+			if (fnmatch(pattern.p, show_known(a, m, members[i], &room), 0) == 0)
+				return equals + 1;
+	}
+	return NULL;
+}
+
+static void
+begin_permission(struct question *q)
+{
+	struct ask *a = q->ask;
+	const char *rule = rule_for(a, &q->request);
+	struct slice option = rule ? acp_find_option(q->request.params, acp_option_kind, rule) : slice(NULL, 0);
+
+	if (rule) {
+		decide(q, option, option.p ? " (--permit)" : " (--permit: no such option)");
+	} else if (a->options->permit_by) {
+		if (!a->permits.loop)
+			a->permits = (struct permits){.loop = a->loop, .timeout = a->options->permit_timeout, .decided = on_program};
+		q->program = permit_ask(&a->permits, a->options->permit_by, q->request.text, q);
+		need(q->program ? 0 : -1);
+	} else if (person_is_there(a)) {
+		ask_person(a);
+	} else {
+		decide(q, option, " (there is no terminal)");
+	}
+}
+
+void
+answer_begin(struct ask *a, const struct msg *m)
+{
+	struct question *q = calloc(1, sizeof(*q));
+
+	need(q ? 0 : -1);
+	*q = (struct question){.ask = a, .is_form = m->what == ACP_ELICITATION_CREATE};
+	q->timer = (struct loop_timer){.expired = on_question_timer, .arg = q};
+	put_slice(&q->line, m->text);
+	msg_scan(buf_slice(&q->line), &q->request, NULL);
+	DL_APPEND(a->questions, q);
+	if (!q->is_form && !a->stopping)
+		begin_permission(q);
+	else if (!a->stopping && ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
+		ask_person(a);
+	else
+		settle(q, slice(NULL, 0));
+}
+
+void
+answer_cancel(struct ask *a, struct slice id)
+{
+	struct question *q, *next;
+
+	DL_FOREACH_SAFE(a->questions, q, next) {
+		if (id.p && !msg_same_id(q->request.id, id))
+			continue;
+		if (id.p) {
+			ask_refuse(a, id, ACP_ERR_CANCELLED, "cancelled");
+			free_question(q);
+		} else {
+			respond(q, slice(NULL, 0));
+		}
+	}
+	ask_person(a);
 }
 
 /* --- a conversation --- */
@@ -225,8 +491,8 @@ talk_interrupt(struct ask *a)
 		ask_over(a, !a->person.done ? 0 : 128 + SIGINT);
 		return;
 	}
-	person_leave(a);
-	talk_go_on(a);
+	leave_line(a);
+	go_on(a);
 }
 
 void
@@ -239,12 +505,12 @@ talk_run(struct ask *a)
 		t->text.n = 0;
 		t->done = false;
 		if (!a->asked)
-			talk_go_on(a);
+			go_on(a);
 		if (!ask_wait(a, &t->done) || t->ended)
 			break;
 		if (!slice_is_blank(buf_slice(&t->text)))
 			prompt_run(a, string_in(&text, buf_slice(&t->text)), 0);
 	}
 	t->done = true;
-	person_leave(a);
+	leave_line(a);
 }

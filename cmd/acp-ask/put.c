@@ -122,14 +122,17 @@ read_named(const char *option, const char *path, size_t most, struct buf *to)
 
 /* --- ask.jq --- */
 
-/* Compiles one of its programs: the options are constants. */
+/* Before each of its parts. */
+static const char part_begins[] = "\n#:";
+
+/* Compiles the part that lies here, after what is part of all. The options are constants. */
 static struct jqprog *
-compile(struct ask *a, const char *text)
+compile(struct ask *a, struct slice part)
 {
 	static const char *const fs[] = {"none", "read", "write"}, *const formats[] = {"text", "json", "ndjson"};
 	const struct options *o = a->options;
 	const char *const texts[][2] = {{"cwd", a->cwd}, {"auth", o->auth}, {"resume", o->resume}, {"load", o->load}, {"form", o->form}};
-	SCOPED struct buf all = {0}, room = {0};
+	SCOPED struct buf program = {0}, all = {0}, room = {0};
 	char *why = NULL;
 	struct jqprog *jq;
 
@@ -141,34 +144,29 @@ compile(struct ask *a, const char *text)
 			need(json_add_member(&all, texts[i][0], string_in(&room, slice_of(texts[i][1]))));
 	need(json_add_member(&all, "values", json_in(&a->form)));
 	put(&all, "}");
-	jq = jqprog_new(text, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
+	put_slice(&program, slice_between(ask_jq_text, strstr(ask_jq_text, part_begins)));
+	put_slice(&program, part);
+	need(buf_string(&program) ? 0 : -1);
+	jq = jqprog_new(program.p, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
 	if (!jq)
 		cli_die(EXIT_FAILED, tool_name, "ask.jq: %s", why ? why : "out of memory");
 	return jq;
 }
 
-/* The program that has a function: what is before the first line that begins with #: and what is between two of them, or after the last. */
+/* The program with this function. */
 static struct jqprog *
 program_with(struct ask *a, const char *function)
 {
-	static const char begins[] = "\n#:";
-	const char *first = strstr(ask_jq_text, begins), *from = first, *to = first, *at;
-	SCOPED struct buf text = {0};
+	const char *begin = strstr(ask_jq_text, part_begins), *end;
+	char *definition = bytes_printf("\ndef %s:", function);
 	struct jqprog **jq = a->jq;
 
-	put(&text, "\ndef %s:", function);
-	at = strstr(ask_jq_text, text.p);
-	while ((to = strstr(from + 1, begins)) && to < at) {
-		from = to;
+	need(definition ? 0 : -1);
+	for (; (end = strstr(begin + 1, part_begins)) && end < strstr(begin, definition); begin = end)
 		jq++;
-	}
-	if (!*jq) {
-		text.n = 0;
-		put_slice(&text, slice_between(ask_jq_text, first));
-		put_slice(&text, to ? slice_between(from, to) : slice_of(from));
-		need(buf_string(&text) ? 0 : -1);
-		*jq = compile(a, text.p);
-	}
+	free(definition);
+	if (!*jq)
+		*jq = compile(a, end ? slice_between(begin, end) : slice_of(begin));
 	return *jq;
 }
 
