@@ -94,7 +94,8 @@ struct ask {
 	struct buf opened;       /* the response that opened it */
 	char *cwd;               /* its directory */
 	struct buf initialized;  /* the result of initialize */
-	struct buf input;        /* the script; or the texts and files that make the prompt, an array, JSON */
+	struct buf input;        /* the script; or the prompt, an array of blocks and of files, JSON */
+	bool files;              /* it has files: these become blocks when it is known what the agent accepts */
 	struct turn turn;
 	struct show show;
 	struct person person;
@@ -122,9 +123,10 @@ void put_slice(struct buf *, struct slice);
 #define put_object(to, ...) need(json_add_object(to, (struct json_member[]){__VA_ARGS__, {0}}))
 /* Appends a text as a JSON string. */
 void put_quoted(struct buf *, struct slice text);
-/* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); true or false. */
+/* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); this where it holds; true or false. */
 struct slice string_in(struct buf *room, struct slice text);
 struct slice json_in(const struct buf *);
+struct slice json_if(bool, const char *text);
 struct slice json_bool(bool);
 /* The plain text of a JSON string, with a NUL, in room; "" of anything else. */
 char *plain_of(struct slice string, struct buf *room);

@@ -1,7 +1,7 @@
 # What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
 #
-# These are several programs, each compiled when a function of it is needed, for that takes long: a line #: begins each, and what is
-# before the first is part of all. $do: which function; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
+# These are several programs, each compiled when a function of it is needed, for that takes long (a prompt of texts needs none): a line
+# #: begins each, and what is before the first is part of all. $do: which function; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
 # [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
 # that is null for that of --meta. An error is a text for people.
 
@@ -17,35 +17,10 @@ def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then
 
 #: --- a prompt ---
 
-def initialize:
-  {fs: {read: {readTextFile: true, writeTextFile: false}, write: {readTextFile: true, writeTextFile: true}}[$o.fs],
-    terminal: (if $o.terminal then true else null end),
-    auth: (if $o.person then {terminal: (if v2 then {} else true end)} else null end),
-    elicitation: (if $o.person or $o.form then {form: {}} else null end)} as $can
-  | ["initialize", {protocolVersion: $o.protocol,
-    (if v2 then "info" else "clientInfo" end): {name: "acp-ask", version: $o.version},
-    (if v2 then "capabilities" else "clientCapabilities" end): ($can | with_entries(select(.value != null)))}];
-
 # Of {request, error}: fails with what is said of it.
 def failure:
   error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
     else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
-
-def server:
-  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2], args: .[3:], env: []}
-  elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
-  else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
-
-def open:
-  {cwd: $o.cwd, mcpServers: [$o.given[] | select(.[0] | startswith("mcp")) | server]} as $params
-  | $o.load as $load | ($o.resume // $load) as $id
-  | if v2 and (can(null; "capabilities.session") | not) then error("the agent offers no sessions")
-    elif $id == null then ["session/new", $params]
-    elif $load and v2 then ["session/resume", {sessionId: null} + $params + {replayFrom: {type: "start"}}]
-    elif ($load | not) and (v2 or can("agentCapabilities.sessionCapabilities.resume"; null)) then ["session/resume", {sessionId: null} + $params]
-    elif can("agentCapabilities.loadSession"; null) then ["session/load", {sessionId: null} + $params]
-    else error("--\(if $load then "load" else "resume" end) \($id): the agent cannot do that") end
-  | if $o.meta then .[1]._meta = null else . end;
 
 # A file (its path, its real one, its text or its data in base64): an image or a sound, where the agent accepts them; else a resource; else
 # what every agent accepts: text, or a link.
@@ -65,10 +40,8 @@ def block:
     elif .text then {type: "text", text: "\(.path):\n\(.text)"}
     else {type: "resource_link", name: .path} + $uri end;
 
-# Of texts, files, and {input}: what was on standard input. Successive texts are one.
-def prompt:
-  reduce .[] as $next ([]; if ($next | type) == "string" and (last | type) == "string" then .[-1] += " " + $next else . + [$next] end)
-  | map(if type == "string" then {type: "text", text: .} elif .input then {type: "text", text: .input} else block end);
+# Of blocks, and files.
+def prompt: map(if .real then block else . end);
 
 def plan:
   [(.entries // .plan.entries?)[]? | objects]
@@ -76,10 +49,9 @@ def plan:
     else ["plan: \(map(select(.status == "completed")) | length) of \(length) done"
       + ([.[] | select(.status == "in_progress") | ": \(.content)"][0] // "")] end;
 
-if $do == "initialize" then initialize elif $do == "failure" then failure elif $do == "open" then open elif $do == "prompt" then prompt
-else plan end
+if $do == "failure" then failure elif $do == "prompt" then prompt else plan end
 
-#: --- what is set before a prompt: authentication and options of the session ---
+#: --- what is set before a prompt: authentication, servers, and options of the session ---
 
 # A request, or what the agent's command needs to log in at a terminal.
 def authenticate:
@@ -95,6 +67,13 @@ def authenticate:
       | if $missing then error("--auth \($id): the environment variable \($missing) is not set")
         else [if v2 then "auth/login" else "authenticate" end, {methodId: $id}] end
     end;
+
+def server:
+  if .[0] == "mcp" then (if v2 then {type: "stdio"} else {} end) + {name: .[1], command: .[2], args: .[3:], env: []}
+  elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
+  else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
+
+def servers: [$o.given[] | select(.[0] | startswith("mcp")) | server];
 
 def given($name): last($o.given[] | select(.[0] == $name) | .[1]) | values;
 
@@ -125,7 +104,7 @@ def settings:
         | if can("agentCapabilities.sessionCapabilities.title"; "capabilities.session.title") then ["session/set_title", {sessionId: null, title: .}]
           else error("--title \(.): the agent does not offer titles") end)];
 
-if $do == "authenticate" then authenticate else settings end
+if $do == "authenticate" then authenticate elif $do == "servers" then servers else settings end
 
 #: --- forms ---
 

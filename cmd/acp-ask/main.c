@@ -217,22 +217,20 @@ read_input(struct ask *a)
 static void
 run(struct ask *a)
 {
-	SCOPED struct buf blocks = {0};
-
 	if (!session_connect(a))
 		return;
 	if (a->options->list || a->options->probe) {
 		(a->options->list ? session_list : session_probe)(a);
 		return;
 	}
-	if ((!a->talks && !a->options->script && !ask_jq(a, "prompt", buf_slice(&a->input), &blocks)) || !session_open(a))
+	if ((a->files && !ask_jq(a, "prompt", buf_slice(&a->input), &a->input)) || !session_open(a))
 		return;
 	if (a->options->script) {
 		script_run(a, false);
 	} else if (a->talks) {
 		talk_run(a);
 	} else {
-		prompt_run(a, buf_slice(&blocks), 0);
+		prompt_run(a, buf_slice(&a->input), 0);
 	}
 }
 

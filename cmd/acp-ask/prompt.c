@@ -25,26 +25,36 @@ put_file(struct ask *a, const char *path, struct buf *to)
 	free(real);
 }
 
+/* Appends a block with the text, which it empties, if there is any. */
+static void
+put_text(struct buf *text, struct buf *to)
+{
+	if (!text->n)
+		return;
+	put(to, to->n ? "," : "[");
+	need(acp_put_text_block(to, buf_slice(text)));
+	text->n = 0;
+}
+
 void
 prompt_load(struct ask *a)
 {
-	SCOPED struct buf input = {0}, room = {0};
+	SCOPED struct buf text = {0}; /* successive texts are one */
 
 	for (char **word = a->options->prompt; *word; word++) {
-		if (!**word)
-			continue;
-		put(&a->input, a->input.n ? "," : "[");
-		if (word[0][0] == '@' && word[0][1])
+		if (word[0][0] == '@' && word[0][1]) {
+			put_text(&text, &a->input);
+			put(&a->input, a->input.n ? "," : "[");
 			put_file(a, *word + 1, &a->input);
-		else
-			put_quoted(&a->input, slice_of(*word));
+			a->files = true;
+		} else if (**word) {
+			put(&text, "%s%s", text.n ? " " : "", *word);
+		}
 	}
-	if (!isatty(STDIN_FILENO) && buf_read_all(&input, STDIN_FILENO, a->options->line_limit / 2) < 0)
+	put_text(&text, &a->input);
+	if (!isatty(STDIN_FILENO) && buf_read_all(&text, STDIN_FILENO, a->options->line_limit / 2) < 0)
 		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
-	if (input.n) {
-		put(&a->input, a->input.n ? "," : "[");
-		put_object(&a->input, {"input", string_in(&room, buf_slice(&input))});
-	}
+	put_text(&text, &a->input);
 	if (!a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
 	put(&a->input, "]");
@@ -77,7 +87,7 @@ prompt_run(struct ask *a, struct slice content, uint64_t cancel_after)
 		content = buf_slice(&block);
 	}
 	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, content},
-		{"_meta", slice(a->options->meta ? "null" : NULL, 4)});
+		{"_meta", json_if(a->options->meta, "null")});
 	request = ask_request(a, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params));
 	if (request && request->turn)
 		request->turn->data = t;

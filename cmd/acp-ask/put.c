@@ -54,6 +54,12 @@ json_in(const struct buf *written)
 }
 
 struct slice
+json_if(bool yes, const char *text)
+{
+	return yes ? slice_of(text) : slice(NULL, 0);
+}
+
+struct slice
 json_bool(bool yes)
 {
 	return slice_of(yes ? "true" : "false");
@@ -129,15 +135,14 @@ static const char part_begins[] = "\n#:";
 static struct jqprog *
 compile(struct ask *a, struct slice part)
 {
-	static const char *const fs[] = {"none", "read", "write"}, *const formats[] = {"text", "json", "ndjson"};
+	static const char *const formats[] = {"text", "json", "ndjson"};
 	const struct options *o = a->options;
-	const char *const texts[][2] = {{"cwd", a->cwd}, {"auth", o->auth}, {"resume", o->resume}, {"load", o->load}, {"form", o->form}};
+	const char *const texts[][2] = {{"cwd", a->cwd}, {"auth", o->auth}, {"form", o->form}};
 	SCOPED struct buf program = {0}, all = {0}, room = {0};
 	char *why = NULL;
 	struct jqprog *jq;
 
-	put(&all, "{\"protocol\":%d,\"version\":\"" VERSION "\",\"fs\":\"%s\",\"format\":\"%s\"", o->protocol, fs[o->fs], formats[o->format]);
-	put(&all, ",\"terminal\":%s,\"meta\":%s,\"person\":%s,\"given\":[%.*s]", json_bool(o->terminal).p, json_bool(o->meta).p,
+	put(&all, "{\"protocol\":%d,\"format\":\"%s\",\"person\":%s,\"given\":[%.*s]", o->protocol, formats[o->format],
 		json_bool(person_is_there(a)).p, (int)o->given.n, o->given.p ? o->given.p : "");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (texts[i][1])

@@ -28,16 +28,28 @@ must(struct ask *a, struct slice request, struct buf *result)
 	return ask_fail(a, EXIT_NEGATIVE);
 }
 
-/* The same with the request that a function makes of the input. */
-static bool
-must_do(struct ask *a, const char *function, struct slice input, struct buf *result)
-{
-	SCOPED struct buf request = {0};
-
-	return ask_jq(a, function, input, &request) && must(a, buf_slice(&request), result);
-}
-
 /* --- the connection --- */
+
+static bool
+initialize(struct ask *a)
+{
+	static const char *const files[] = {NULL, "{\"readTextFile\":true,\"writeTextFile\":false}", "{\"readTextFile\":true,\"writeTextFile\":true}"};
+	const struct options *o = a->options;
+	bool v2 = o->protocol == 2, person = person_is_there(a);
+	SCOPED struct buf can = {0}, request = {0};
+	uint64_t version;
+
+	put_object(&can, {"fs", json_if(o->fs, files[o->fs])}, {"terminal", json_if(o->terminal, "true")},
+		{"auth", json_if(person, v2 ? "{\"terminal\":{}}" : "{\"terminal\":true}")},
+		{"elicitation", json_if(person || o->form, "{\"form\":{}}")});
+	put(&request, "[\"initialize\",{\"protocolVersion\":%d,\"%s\":{\"name\":\"%s\",\"version\":\"" VERSION "\"},\"%s\":%.*s}]", o->protocol,
+		v2 ? "info" : "clientInfo", tool_name, v2 ? "capabilities" : "clientCapabilities", (int)can.n, can.p);
+	if (!must(a, buf_slice(&request), &a->initialized))
+		return false;
+	if (!json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) || version != (uint64_t)o->protocol)
+		return ask_report(a, "the agent does not speak version %d of the protocol; see --protocol", o->protocol);
+	return true;
+}
 
 /* Runs the agent's command with the method's arguments at the terminal, where the person logs in. */
 static bool
@@ -65,13 +77,10 @@ bool
 session_connect(struct ask *a)
 {
 	SCOPED struct buf next = {0}, response = {0};
-	uint64_t version;
 
 	for (;;) {
-		if (!must_do(a, "initialize", slice(NULL, 0), &a->initialized))
+		if (!initialize(a))
 			return false;
-		if (!json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) || version != (uint64_t)a->options->protocol)
-			return ask_report(a, "the agent does not speak version %d of the protocol; see --protocol", a->options->protocol);
 		if (!a->options->auth || a->variables)
 			return true;
 		if (!ask_jq(a, "authenticate", slice(NULL, 0), &next))
@@ -132,19 +141,41 @@ recall(const struct ask *a, struct buf *id)
 	return id->n > 0;
 }
 
+/* Is this true in the response to initialize, or an object? */
+static bool
+offers(const struct ask *a, const char *path)
+{
+	enum json_type type = json_type(json_path(buf_slice(&a->initialized), path));
+
+	return type == JSON_TRUE || type == JSON_OBJECT;
+}
+
 bool
 session_open(struct ask *a)
 {
-	const char *name = a->options->resume ? a->options->resume : a->options->load;
-	SCOPED struct buf steps = {0}, response = {0}, room = {0};
+	const char *load = a->options->load, *name = load ? load : a->options->resume, *method;
+	SCOPED struct buf servers = {0}, opening = {0}, steps = {0}, response = {0}, room = {0};
+	bool v2 = a->options->protocol == 2;
 	struct slice request;
 
 	if (name && strcmp(name, "last") != 0)
 		put_quoted(&a->session_id, slice_of(name));
 	else if (name && !recall(a, &a->session_id))
-		return ask_report(a, "--%s last: no session of this agent is remembered for this directory",
-			a->options->load ? "load" : "resume");
-	if (!must_do(a, "open", slice(NULL, 0), &a->opened))
+		return ask_report(a, "--%s last: no session of this agent is remembered for this directory", load ? "load" : "resume");
+	if (a->options->given.n && !ask_jq(a, "servers", slice(NULL, 0), &servers))
+		return false;
+	if (v2 && !offers(a, "capabilities.session"))
+		return ask_report(a, "the agent offers no sessions");
+	method = !name ? "new" : v2 || (!load && offers(a, "agentCapabilities.sessionCapabilities.resume")) ? "resume" :
+		offers(a, "agentCapabilities.loadSession") ? "load" : NULL;
+	if (!method)
+		return ask_report(a, "--%s %s: the agent cannot do that", load ? "load" : "resume", name);
+	put(&opening, "[\"session/%s\",", method);
+	put_object(&opening, {acp_session_id, json_if(name, "null")}, {"cwd", string_in(&room, slice_of(a->cwd))},
+		{acp_mcp_servers, servers.n ? buf_slice(&servers) : slice_of("[]")}, {"replayFrom", json_if(v2 && load, "{\"type\":\"start\"}")},
+		{"_meta", json_if(a->options->meta, "null")});
+	put(&opening, "]");
+	if (!must(a, buf_slice(&opening), &a->opened))
 		return false;
 	if (!name)
 		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
@@ -182,12 +213,12 @@ print(struct ask *a, const char *function, struct slice input)
 void
 session_list(struct ask *a)
 {
-	SCOPED struct buf response = {0}, pages = {0}, last = {0};
+	SCOPED struct buf request = {0}, response = {0}, pages = {0}, last = {0};
 	struct slice cursor = {0};
 	bool endless;
 
 	do {
-		if (!must_do(a, "list", cursor, &response))
+		if (!ask_jq(a, "list", cursor, &request) || !must(a, buf_slice(&request), &response))
 			return;
 		put(&pages, pages.n ? "," : "[");
 		put_slice(&pages, buf_slice(&response));
