@@ -303,7 +303,8 @@ end_if_over(struct ask *a)
 	loop_remove_timer(a->loop, &a->agent.grace);
 	endpoint_read_now(&a->agent.errors, true);
 	if (!a->over && !a->agent.leaving) {
-		show_note(a, "acp-ask: the agent ended%s (%s)", a->initialized.n ? "" : " before it responded to initialize", proc_describe(a->agent.status, room, sizeof(room)));
+		show_note(a, "acp-ask: the agent ended%s (%s)", a->initialized.n ? "" : " before it responded to initialize",
+			proc_describe(a->agent.status, room, sizeof(room)));
 		ask_fail(a, a->agent.status ? proc_status(a->agent.status) : EXIT_NEGATIVE);
 	}
 	sessions_give_up(a->sessions, ACP_CLIENT, slice(NULL, 0));

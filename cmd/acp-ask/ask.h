@@ -27,7 +27,7 @@ struct options {
 	const char *cwd, *auth, *resume, *load, *meta;
 	enum { FS_NONE, FS_READ, FS_WRITE } fs;
 	bool terminal, list, probe, no_session;
-	struct buf given;        /* what ask.jq reads of the options: [NAME, VALUE] or [NAME, KEY, VALUE...], JSON, with commas between them */
+	struct buf given;        /* what ask.jq reads of the options: an array of [NAME, VALUE] or [NAME, KEY, VALUE...], JSON; or empty */
 	const char *script;
 	const char **permits;    /* PATTERN=KIND, of the tool call and of the option; or NULL */
 	const char *permit_by;
@@ -123,11 +123,10 @@ void put_slice(struct buf *, struct slice);
 #define put_object(to, ...) need(json_add_object(to, (struct json_member[]){__VA_ARGS__, {0}}))
 /* Appends a text as a JSON string. */
 void put_quoted(struct buf *, struct slice text);
-/* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); this where it holds; true or false. */
+/* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); this where it holds. */
 struct slice string_in(struct buf *room, struct slice text);
 struct slice json_in(const struct buf *);
 struct slice json_if(bool, const char *text);
-struct slice json_bool(bool);
 /* The plain text of a JSON string, with a NUL, in room; "" of anything else. */
 char *plain_of(struct slice string, struct buf *room);
 /* The next element, where this is an array. */

@@ -1,11 +1,11 @@
 # What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
 #
 # These are several programs, each compiled when a function of it is needed, for that takes long (a prompt of texts needs none): a line
-# #: begins each, and what is before the first is part of all. $do: which function; $agent: the result of initialize; $o: the options (put.c), in whose `given` are
-# [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the session's, and a _meta
-# that is null for that of --meta. An error is a text for people.
+# #: begins each, and what is before the first is part of all. $do: which function; $agent: the result of initialize; and options (put.c),
+# among them $given: [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the
+# session's, and a _meta that is null for that of --meta. An error is a text for people.
 
-def v2: $o.protocol == 2;
+def v2: $protocol == 2;
 
 # Does the agent advertise what is at this path, in version 1 or 2? null: that version does not have it.
 def can($one; $two):
@@ -55,11 +55,11 @@ if $do == "failure" then failure elif $do == "prompt" then prompt else plan end
 
 # A request, or what the agent's command needs to log in at a terminal.
 def authenticate:
-  $o.auth as $id
+  $auth as $id
   | [methods | select(.id == $id)][0] as $method
   | if $method == null then error("the agent has no such method" | naming_methods)
     elif $method.type == "terminal" then
-      if $o.person | not then error("--auth \($id): it needs a terminal") else . end
+      if $person | not then error("--auth \($id): it needs a terminal") else . end
       # Version 1 has an object, version 2 a list of names and values.
       | {args: [$method.args[]? | strings], variables: [$method.env | (objects | to_entries[] | "\(.key)=\(.value)"), (arrays[] | "\(.name)=\(.value)")]}
     else
@@ -73,9 +73,9 @@ def server:
   elif can("agentCapabilities.mcpCapabilities.http"; "capabilities.session.mcp.http") then {type: "http", name: .[1], url: .[2], headers: []}
   else error("--mcp-url \(.[1])=\(.[2]): the agent does not take servers over HTTP") end;
 
-def servers: [$o.given[] | select(.[0] | startswith("mcp")) | server];
+def servers: [$given[] | select(.[0] | startswith("mcp")) | server];
 
-def given($name): last($o.given[] | select(.[0] == $name) | .[1]) | values;
+def given($name): last($given[] | select(.[0] == $name) | .[1]) | values;
 
 def set($option; $value):
   ["session/set_config_option", {sessionId: null, configId: ($option.id // $option.configId)} + (
@@ -96,7 +96,7 @@ def settings:
         else error("--\($name) \($value): the agent offers no choice") end;
     [choice("mode"; "modes"; "session/set_mode"; "modeId"),
       choice("model"; "models"; "session/set_model"; "modelId"),
-      ($o.given[] | select(.[0] == "config")
+      ($given[] | select(.[0] == "config")
         | . as [$_, $key, $value]
         | [$options[] | select((.id // .configId) == $key)][0]
         | if . then set(.; $value) else error("--config \($key)=\($value): the agent has no such option") end),
@@ -131,9 +131,9 @@ def fits($s):
 
 # The content of the response, with the values of --form.
 def filled:
-  [fields[] | . as $f | ($o.values | has($f.name)) as $has
-    | if $has and ($o.values[$f.name] | fits($f.schema)) then {($f.name): $o.values[$f.name]}
-      elif $has or $f.required then error("--form \($o.form) does not have what is asked for") else {} end]
+  [fields[] | . as $f | ($values | has($f.name)) as $has
+    | if $has and ($values[$f.name] | fits($f.schema)) then {($f.name): $values[$f.name]}
+      elif $has or $f.required then error("--form \($form_file) does not have what is asked for") else {} end]
   | add // {};
 
 # A form that a person fills in is {params, n, content}: the next field is that of number n. With what is shown of that.
@@ -150,8 +150,8 @@ def shown:
 # Of a request's params: the form, or {result}.
 def form:
   if (.mode // "form") != "form" or [.requestedSchema | objects | .properties | objects] == [] then {result: {action: "cancel"}}
-  elif $o.form then {result: {action: "accept", content: filled}}
-  elif $o.person then {params: ., n: 0, content: {}} | shown
+  elif $form_file then {result: {action: "accept", content: filled}}
+  elif $person then {params: ., n: 0, content: {}} | shown
   else {result: {action: "cancel"}} end;
 
 def trim: until(startswith(" ") | not; .[1:]) | until(endswith(" ") | not; .[:-1]);
@@ -184,18 +184,18 @@ if $do == "form" then form else typed end
 
 # Of the cursor.
 def list:
-  if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $o.cwd} + (if . then {cursor: .} else {} end)]
-  else error("--list \($o.cwd): the agent has no list of sessions") end;
+  if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $cwd} + (if . then {cursor: .} else {} end)]
+  else error("--list \($cwd): the agent has no list of sessions") end;
 
 # What is printed of the responses.
 def sessions:
   [.[].sessions[]? | objects]
-  | if $o.format == "json" then [tojson] elif $o.format == "ndjson" then map(tojson)
+  | if $format == "json" then [tojson] elif $format == "ndjson" then map(tojson)
     else map([.sessionId, .updatedAt, .title] | map(if type == "string" then . else "" end) | @tsv) end;
 
 # The methods that are tried: they change nothing but our own session. Of whether that is open.
 def probes:
-  {cwd: $o.cwd} as $where | {sessionId: null} as $session | ($session + $where + {mcpServers: []}) as $again
+  {cwd: $cwd} as $where | {sessionId: null} as $session | ($session + $where + {mcpServers: []}) as $again
   | [["session/list", $where, can("agentCapabilities.sessionCapabilities.list"; "capabilities.session")],
     if . then (
       ["session/fork", $again, can("agentCapabilities.sessionCapabilities.fork"; "capabilities.session.fork")],
@@ -219,7 +219,7 @@ def report:
     config_options: ([.session.configOptions[]? | {key: (.id // .configId), value: .currentValue}] | from_entries),
     commands: ([.commands[]?.name] | sort)} else {} end)
   | sorted
-  | if $o.format == "json" then .
+  | if $format == "json" then .
     else [paths(type != "object" and type != "array") as $p | getpath($p)
       | if type == "string" then . else tojson end | [($p | map(tostring) | join(".")), (split("\n") | join(" "))] | @tsv] end;
 

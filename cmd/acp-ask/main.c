@@ -87,7 +87,8 @@ parse_given(const struct cli_argument *t)
 	const char *value = t->argument, *wrong = t->option->expected, *equals = strchr(value, '=');
 	char **words = NULL;
 
-	put(given, "%s[\"%s\"", given->n ? "," : "", t->option->name);
+	given->n -= given->n > 0; /* the bracket at its end */
+	put(given, "%s[\"%s\"", given->n ? "," : "[", t->option->name);
 	if (wrong) {
 		if (!equals || equals == value || (t->option->value && !(words = proc_words(equals + 1))))
 			cli_wrong(t, wrong);
@@ -99,7 +100,7 @@ parse_given(const struct cli_argument *t)
 		put(given, ",");
 		put_quoted(given, slice_of(*word));
 	}
-	put(given, "]");
+	put(given, "]]");
 	free(words);
 }
 

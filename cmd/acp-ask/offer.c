@@ -306,8 +306,8 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 		reply = buf_slice(&t->end);
 	} else if (strcmp(does, "output") == 0) {
 		cut(t);
-		put_object(&result, {"output", string_in(&room, buf_slice(&t->output))}, {"truncated", json_bool(t->truncated)},
-			{"exitStatus", json_in(&t->end)});
+		put_object(&result, {"output", string_in(&room, buf_slice(&t->output))},
+			{"truncated", slice_of(t->truncated ? "true" : "false")}, {"exitStatus", json_in(&t->end)});
 		reply = buf_slice(&result);
 	} else if (strcmp(does, "kill") == 0 && !t->end.n) {
 		proc_signal(t->child.pid, SIGTERM);

@@ -59,12 +59,6 @@ json_if(bool yes, const char *text)
 	return yes ? slice_of(text) : slice(NULL, 0);
 }
 
-struct slice
-json_bool(bool yes)
-{
-	return slice_of(yes ? "true" : "false");
-}
-
 char *
 plain_of(struct slice string, struct buf *room)
 {
@@ -135,24 +129,27 @@ static const char part_begins[] = "\n#:";
 static struct jqprog *
 compile(struct ask *a, struct slice part)
 {
-	static const char *const formats[] = {"text", "json", "ndjson"};
+	static const char *const formats[] = {"\"text\"", "\"json\"", "\"ndjson\""};
+	static const struct jqprog_var variables[] = {{.name = "do"}, {.name = "agent"}};
 	const struct options *o = a->options;
-	const char *const texts[][2] = {{"cwd", a->cwd}, {"auth", o->auth}, {"form", o->form}};
-	SCOPED struct buf program = {0}, all = {0}, room = {0};
+	SCOPED struct buf program = {0}, cwd = {0}, auth = {0}, form = {0};
+	const struct jqprog_var constants[] = {
+		{"protocol", slice_of(o->protocol == 2 ? "2" : "1")},
+		{"format", slice_of(formats[o->format])},
+		{"person", slice_of(person_is_there(a) ? "true" : "false")},
+		{"cwd", string_in(&cwd, slice_of(a->cwd))},
+		{"auth", o->auth ? string_in(&auth, slice_of(o->auth)) : slice(NULL, 0)},
+		{"form_file", o->form ? string_in(&form, slice_of(o->form)) : slice(NULL, 0)},
+		{"values", json_in(&a->form)},
+		{"given", json_in(&o->given)},
+	};
 	char *why = NULL;
 	struct jqprog *jq;
 
-	put(&all, "{\"protocol\":%d,\"format\":\"%s\",\"person\":%s,\"given\":[%.*s]", o->protocol, formats[o->format],
-		json_bool(person_is_there(a)).p, (int)o->given.n, o->given.p ? o->given.p : "");
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i][1])
-			need(json_add_member(&all, texts[i][0], string_in(&room, slice_of(texts[i][1]))));
-	need(json_add_member(&all, "values", json_in(&a->form)));
-	put(&all, "}");
 	put_slice(&program, slice_between(ask_jq_text, strstr(ask_jq_text, part_begins)));
 	put_slice(&program, part);
 	need(buf_string(&program) ? 0 : -1);
-	jq = jqprog_new(program.p, (struct jqprog_var[]){{.name = "do"}, {.name = "agent"}}, 2, &(struct jqprog_var){"o", buf_slice(&all)}, 1, &why);
+	jq = jqprog_new(program.p, variables, 2, constants, sizeof(constants) / sizeof(constants[0]), &why);
 	if (!jq)
 		cli_die(EXIT_FAILED, tool_name, "ask.jq: %s", why ? why : "out of memory");
 	return jq;
@@ -187,11 +184,10 @@ bool
 ask_jq(struct ask *a, const char *function, struct slice input, struct buf *output)
 {
 	SCOPED struct buf name = {0}, result = {0};
+	struct jqprog_var variables[] = {{"do", string_in(&name, slice_of(function))}, {"agent", buf_slice(&a->initialized)}};
 	char *why = NULL;
 
-	put_quoted(&name, slice_of(function));
-	if (jqprog_run(program_with(a, function), input.p ? input : slice_of("null"), (struct jqprog_var[]){{"do", buf_slice(&name)}, {"agent", buf_slice(&a->initialized)}},
-		2, keep_output, &result, &why) == 0 && result.n) {
+	if (jqprog_run(program_with(a, function), input, variables, 2, keep_output, &result, &why) == 0 && result.n) {
 		output->n = 0;
 		put_slice(output, buf_slice(&result));
 		return true;

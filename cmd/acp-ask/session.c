@@ -33,7 +33,8 @@ must(struct ask *a, struct slice request, struct buf *result)
 static bool
 initialize(struct ask *a)
 {
-	static const char *const files[] = {NULL, "{\"readTextFile\":true,\"writeTextFile\":false}", "{\"readTextFile\":true,\"writeTextFile\":true}"};
+	static const char *const files[] = {
+		NULL, "{\"readTextFile\":true,\"writeTextFile\":false}", "{\"readTextFile\":true,\"writeTextFile\":true}"};
 	const struct options *o = a->options;
 	bool v2 = o->protocol == 2, person = person_is_there(a);
 	SCOPED struct buf can = {0}, request = {0};
@@ -42,8 +43,8 @@ initialize(struct ask *a)
 	put_object(&can, {"fs", json_if(o->fs, files[o->fs])}, {"terminal", json_if(o->terminal, "true")},
 		{"auth", json_if(person, v2 ? "{\"terminal\":{}}" : "{\"terminal\":true}")},
 		{"elicitation", json_if(person || o->form, "{\"form\":{}}")});
-	put(&request, "[\"initialize\",{\"protocolVersion\":%d,\"%s\":{\"name\":\"%s\",\"version\":\"" VERSION "\"},\"%s\":%.*s}]", o->protocol,
-		v2 ? "info" : "clientInfo", tool_name, v2 ? "capabilities" : "clientCapabilities", (int)can.n, can.p);
+	put(&request, "[\"initialize\",{\"protocolVersion\":%d,\"%s\":{\"name\":\"%s\",\"version\":\"" VERSION "\"},\"%s\":%.*s}]",
+		o->protocol, v2 ? "info" : "clientInfo", tool_name, v2 ? "capabilities" : "clientCapabilities", (int)can.n, can.p);
 	if (!must(a, buf_slice(&request), &a->initialized))
 		return false;
 	if (!json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) || version != (uint64_t)o->protocol)
@@ -135,7 +136,8 @@ recall(const struct ask *a, struct buf *id)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	free(path);
-	if (fd >= 0 && (buf_read_all(id, fd, a->options->line_limit) < 0 || json_scan(buf_slice(id), 1, NULL, 0, NULL, NULL) != JSON_STRING))
+	if (fd >= 0 && (buf_read_all(id, fd, a->options->line_limit) < 0 ||
+			json_scan(buf_slice(id), 1, NULL, 0, NULL, NULL) != JSON_STRING))
 		id->n = 0;
 	proc_close(fd);
 	return id->n > 0;
@@ -172,8 +174,8 @@ session_open(struct ask *a)
 		return ask_report(a, "--%s %s: the agent cannot do that", load ? "load" : "resume", name);
 	put(&opening, "[\"session/%s\",", method);
 	put_object(&opening, {acp_session_id, json_if(name, "null")}, {"cwd", string_in(&room, slice_of(a->cwd))},
-		{acp_mcp_servers, servers.n ? buf_slice(&servers) : slice_of("[]")}, {"replayFrom", json_if(v2 && load, "{\"type\":\"start\"}")},
-		{"_meta", json_if(a->options->meta, "null")});
+		{acp_mcp_servers, servers.n ? buf_slice(&servers) : slice_of("[]")},
+		{"replayFrom", json_if(v2 && load, "{\"type\":\"start\"}")}, {"_meta", json_if(a->options->meta, "null")});
 	put(&opening, "]");
 	if (!must(a, buf_slice(&opening), &a->opened))
 		return false;

@@ -1,5 +1,4 @@
 /* What acp-ask prints: the agent's text on standard output, all else as lines on standard error. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -72,13 +71,11 @@ on_spin(void *arg)
 {
 	static const char phases[] = "|/-\\";
 	struct ask *a = arg;
-	char line[16];
 
 	loop_add_timer(a->loop, &a->show.timer, SPIN);
 	if (a->person.asks || (a->show.terminal && a->show.open))
 		return;
-	snprintf(line, sizeof(line), "\r%c ", phases[a->show.phase++ % 4]);
-	cli_write_now(STDERR_FILENO, slice_of(line));
+	cli_write_now(STDERR_FILENO, slice((char[]){'\r', phases[a->show.phase++ % 4], ' '}, 3));
 	a->show.spins = true;
 }
 
@@ -373,7 +370,8 @@ show_call(struct ask *a, const struct session_event *e)
 	status = known(object, kept, "status");
 	content = a->options->verbose ? json_get(object, acp_content) : slice(NULL, 0);
 	content = content.p ? content : json_get(buf_slice(kept), acp_content);
-	put_object(&new, {"title", title}, {"name", known(object, kept, "name")}, {"kind", kind}, {"status", status}, {acp_content, content});
+	put_object(&new, {"title", title}, {"name", known(object, kept, "name")}, {"kind", kind}, {"status", status},
+		{acp_content, content});
 	plain_of(title, &plain);
 	if (!ended) {
 		a->show.gap = true;
@@ -386,8 +384,9 @@ show_call(struct ask *a, const struct session_event *e)
 	}
 	if (ended && keeps_result(a) && !e->call->replayed) {
 		put(&a->turn.calls, a->turn.calls.n ? "," : "");
-		put_object(&a->turn.calls, {"id", string_in(&id, slice(e->call->id, e->call->n))}, {"title", string_in(&quoted, buf_slice(&plain))},
-			{"kind", kind.p ? kind : null}, {"status", status.p && !unfinished ? status : null});
+		put_object(&a->turn.calls, {"id", string_in(&id, slice(e->call->id, e->call->n))},
+			{"title", string_in(&quoted, buf_slice(&plain))}, {"kind", kind.p ? kind : null},
+			{"status", status.p && !unfinished ? status : null});
 	}
 	buf_free(kept);
 	*kept = new;
