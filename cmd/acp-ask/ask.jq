@@ -43,13 +43,16 @@ def block:
 # Of blocks, and files.
 def prompt: map(if .real then block else . end);
 
+# Of the contents of a tool call.
+def contents: [arrays[] | .content.text? // .path? | strings | select(. != "") | "  \(.[0:1024])"];
+
 def plan:
   [(.entries // .plan.entries?)[]? | objects]
   | if length == 0 then []
     else ["plan: \(map(select(.status == "completed")) | length) of \(length) done"
       + ([.[] | select(.status == "in_progress") | ": \(.content)"][0] // "")] end;
 
-if $do == "failure" then failure elif $do == "prompt" then prompt else plan end
+if $do == "failure" then failure elif $do == "prompt" then prompt elif $do == "contents" then contents else plan end
 
 #: --- what is set before a prompt: authentication, servers, and options of the session ---
 

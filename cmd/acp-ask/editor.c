@@ -47,20 +47,15 @@ add(struct buf *words, char *word)
 static char *
 interpreter_directory(const char *script)
 {
-	char line[128] = "", *name, *path;
+	char name[128], *path = NULL;
 	FILE *file = fopen(script, "re");
 
-	if (file && !fgets(line, sizeof(line), file))
-		*line = '\0';
-	if (file)
-		fclose(file);
-	name = strncmp(line, "#!/usr/bin/env ", 15) == 0 ? line + 15 + strspn(line + 15, " ") : NULL;
-	if (!name)
-		return NULL;
-	name[strcspn(name, " \r\n")] = '\0';
-	path = cli_in_path(name);
+	if (file && fscanf(file, "#!/usr/bin/env %127s", name) == 1)
+		path = cli_in_path(name);
 	if (path)
 		*strrchr(path, '/') = '\0';
+	if (file)
+		fclose(file);
 	return path;
 }
 

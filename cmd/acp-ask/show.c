@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024, CONTENT_MOST = 1024 };
+enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024 };
 
 /* --- lines --- */
 
@@ -306,13 +306,13 @@ call_object(const struct msg *m)
 	return object.p ? object : json_path(m->params, "subject.toolCall");
 }
 
-/* A member of the tool call if it is a string there, else as it is kept. */
+/* A member of the tool call if it is a string there, else as it is kept: of an object, JSON, or NULL. */
 static struct slice
-known(struct slice object, const struct buf *kept, const char *member)
+known(struct slice object, const char *kept, const char *member)
 {
 	struct slice value = json_get_string(object, member);
 
-	return value.p || !kept ? value : json_get(buf_slice(kept), member);
+	return value.p || !kept ? value : json_get(slice_of(kept), member);
 }
 
 const char *
@@ -324,63 +324,39 @@ show_known(const struct ask *a, const struct msg *m, const char *member, struct 
 	return plain_of(title.p && strcmp(member, "title") == 0 ? title : known(object, call ? call->data : NULL, member), room);
 }
 
-/* The text of each content of a tool call, or the path of a file. */
-static void
-show_contents(struct ask *a, struct slice contents)
-{
-	SCOPED struct buf room = {0};
-	struct slice content, value;
-	struct text text;
-
-	for (struct json_iter it = {.in = contents}; next_item(&it, &content);) {
-		value = json_path(content, "content.text");
-		if (json_type(value) <= JSON_FALSE)
-			value = json_get(content, "path");
-		text = text_of(slice_of(plain_of(value, &room)));
-		for (unsigned n = 0; n < CONTENT_MOST && text_next(&text) >= 0; n++)
-			;
-		if (room.n)
-			show_note(a, "  %.*s", (int)(text.p - room.p), room.p);
-	}
-}
-
 void
 show_call(struct ask *a, const struct session_event *e)
 {
 	static const struct slice null = {"null", 4};
-	struct buf *kept = e->call->data; /* an object, JSON */
+	char *kept = e->call->data;
 	bool ended = e->kind == SESSION_CALL_ENDED, unfinished = e->call->unfinished;
 	bool notes = !a->options->quiet && a->options->format != FORMAT_NDJSON && !e->call->replayed;
 	struct slice object = e->message && !ended ? call_object(&e->message->message.msg) : slice(NULL, 0), title, kind, status, content;
 	SCOPED struct buf new = {0}, id = {0}, plain = {0}, quoted = {0};
 
 	if (e->kind == SESSION_CALL_FORGOTTEN) {
-		if (kept)
-			buf_free(kept);
 		free(kept);
 		e->call->data = NULL;
 		return;
 	}
-	if (!kept)
-		kept = e->call->data = calloc(1, sizeof(*kept));
-	need(kept ? 0 : -1);
 	title = known(object, kept, "title");
 	title = title.p ? title : json_get_string(object, "name");
 	kind = known(object, kept, "kind");
 	status = known(object, kept, "status");
 	content = a->options->verbose ? json_get(object, acp_content) : slice(NULL, 0);
-	content = content.p ? content : json_get(buf_slice(kept), acp_content);
+	content = content.p || !kept ? content : json_get(slice_of(kept), acp_content);
 	put_object(&new, {"title", title}, {"name", known(object, kept, "name")}, {"kind", kind}, {"status", status},
 		{acp_content, content});
 	plain_of(title, &plain);
 	if (!ended) {
 		a->show.gap = true;
-		if (notes && title.p && !json_get(buf_slice(kept), "title").p)
+		if (notes && title.p && !known(slice(NULL, 0), kept, "title").p)
 			show_note(a, "tool: %s", plain.p);
 	} else if (notes) {
 		if (json_string_is(status, "failed") && !unfinished)
 			show_note(a, "tool: %s: failed", plain.p);
-		show_contents(a, content);
+		if (content.p && ask_jq(a, "contents", content, &quoted))
+			show_notes(a, buf_slice(&quoted));
 	}
 	if (ended && keeps_result(a) && !e->call->replayed) {
 		put(&a->turn.calls, a->turn.calls.n ? "," : "");
@@ -388,8 +364,9 @@ show_call(struct ask *a, const struct session_event *e)
 			{"title", string_in(&quoted, buf_slice(&plain))}, {"kind", kind.p ? kind : null},
 			{"status", status.p && !unfinished ? status : null});
 	}
-	buf_free(kept);
-	*kept = new;
+	free(kept);
+	e->call->data = buf_string(&new);
+	need(e->call->data ? 0 : -1);
 	new = (struct buf){0};
 }
 
