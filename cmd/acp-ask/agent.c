@@ -21,8 +21,8 @@ send_message(struct ask *a, struct buf *message)
 	struct message m = {.from = ACP_CLIENT, .t = loop_now(a->loop), .line = buf_slice(message)};
 	const struct session_message *seen = NULL;
 
-	if (msg_scan(m.line, &m.msg, NULL) != MSG_NOISE)
-		need(sessions_see(a->sessions, &m, &seen));
+	msg_scan(m.line, &m.msg, NULL);
+	need(sessions_see(a->sessions, &m, &seen));
 	need(endpoint_put_line(&a->agent.live, NULL, m.line, false));
 	buf_free(message);
 	return seen && seen->message.msg.kind == MSG_REQUEST ? seen->request : NULL;

@@ -138,6 +138,7 @@ void words_free(char **list);
 void read_named(const char *option, const char *path, size_t most, struct buf *to);
 /* Runs a function of ask.jq: its output (JSON) replaces *output. False: it failed; that is reported, and the exit status set. */
 bool ask_jq(struct ask *, const char *function, struct slice input, struct buf *output);
+void ask_jq_close(struct ask *);
 
 /* --- editor.c --- */
 

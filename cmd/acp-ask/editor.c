@@ -116,5 +116,6 @@ editor_print(struct ask *a)
 	need(json_type(form) == JSON_STRING ? json_unescape(form, &text) : json_indent(&text, form, 0, buf_add_slice));
 	need(buf_add(&text, "\n", 2)); /* and the NUL */
 	cli_warn(tool_name, "for %s", plain_of(json_get(buf_slice(&output), "where"), &input));
+	ask_jq_close(a);
 	cli_print(tool_name, text.p);
 }

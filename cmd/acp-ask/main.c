@@ -178,6 +178,8 @@ read_operands(struct options *o, const struct cli_line *line)
 	o->command = word;
 }
 
+enum { FORM_DEPTH = 256 }; /* libjq reads no deeper */
+
 static void
 read_form(struct ask *a)
 {
@@ -188,7 +190,7 @@ read_form(struct ask *a)
 	if (!path)
 		return;
 	read_named("--form ", path, a->options->line_limit, &a->form);
-	type = json_scan(buf_slice(&a->form), JSON_DEPTH, NULL, 0, NULL, &error);
+	type = json_scan(buf_slice(&a->form), FORM_DEPTH, NULL, 0, NULL, &error);
 	if (type == JSON_NONE)
 		cli_die(EXIT_USAGE, tool_name, "--form %s: not JSON at byte %zu: %s", path, error.at, error.what);
 	if (type != JSON_OBJECT)
@@ -268,5 +270,6 @@ main(int argc, char **argv)
 	}
 	person_close(&a);
 	sessions_free(a.sessions);
+	ask_jq_close(&a);
 	return a.status;
 }

@@ -197,13 +197,16 @@ on_output(void *arg, enum input_got got, const struct line *line)
 
 /* --- its end --- */
 
-/* Responds to the requests that wait for the end. */
+/* Its command has exited, or is not waited for: responds to the requests that wait for the end. */
 static void
-report_end(struct terminal *t, int status)
+on_exit_of_command(void *arg, int status)
 {
+	struct terminal *t = arg;
 	const char *signal = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
 	struct slice left = buf_slice(&t->waiting), id;
 
+	/* What it has written is there; who it started may hold the pipe open. */
+	endpoint_read_now(&t->pipe, false);
 	if (WIFSIGNALED(status))
 		put(&t->end, "{\"exitCode\":null,\"signal\":\"%s%s\"}", signal ? "SIG" : "", signal ? signal : "unknown");
 	else
@@ -211,16 +214,6 @@ report_end(struct terminal *t, int status)
 	while (line_next(&left, &id))
 		ask_reply(t->ask, id, buf_slice(&t->end));
 	t->waiting.n = 0;
-}
-
-static void
-on_exit_of_command(void *arg, int status)
-{
-	struct terminal *t = arg;
-
-	/* What it has written is there; who it started may hold the pipe open. */
-	endpoint_read_now(&t->pipe, false);
-	report_end(t, status);
 }
 
 /* --- beginning --- */
@@ -313,7 +306,7 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 		proc_signal(t->child.pid, SIGTERM);
 	} else if (strcmp(does, "release") == 0) {
 		if (!t->end.n)
-			report_end(t, SIGKILL);
+			on_exit_of_command(t, SIGKILL);
 		free_terminal(t);
 	}
 	ask_reply(a, m->id, reply);

@@ -171,14 +171,11 @@ static void
 request(struct script *s, struct slice object)
 {
 	SCOPED struct buf call = {0}, response = {0};
-	struct slice params = json_get(object, "params");
+	struct slice method = json_get(object, "method"), params = json_get(object, "params");
 	const char *member;
 
-	put(&call, "[");
-	put_slice(&call, json_get(object, "method"));
-	put(&call, ",");
-	put_slice(&call, params.p ? params : slice_of("{}"));
-	put(&call, "]");
+	params = params.p ? params : slice_of("{}");
+	put(&call, "[%.*s,%.*s]", (int)method.n, method.p, (int)params.n, params.p);
 	member = ask_call(s->ask, buf_slice(&call), &response);
 	s->result.n = 0;
 	put_object(&s->result, {member ? member : "result", json_in(&response)});

@@ -196,3 +196,10 @@ ask_jq(struct ask *a, const char *function, struct slice input, struct buf *outp
 	free(why);
 	return false;
 }
+
+void
+ask_jq_close(struct ask *a)
+{
+	for (size_t i = 0; i < ASK_JQS; i++)
+		jqprog_free(a->jq[i]);
+}

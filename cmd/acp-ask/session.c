@@ -1,4 +1,4 @@
-/* What is asked of the agent beside prompts: the connection, the session, the list of sessions, and --probe. ask.jq has the requests. */
+/* What is asked of the agent beside prompts: the connection, the session, the list of sessions, and --probe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
-/* Sends a request of ask.jq. False: it has no result; that is reported, and the exit status set. */
+/* Sends a request, as ask_call has it. False: it has no result; that is reported, and the exit status set. */
 static bool
 must(struct ask *a, struct slice request, struct buf *result)
 {
