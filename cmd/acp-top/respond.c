@@ -40,16 +40,14 @@ respond_put_option(const struct respond *r, size_t i, struct buf *to)
 static void
 disconnect(struct respond *r)
 {
-	loop_remove_fd(r->top->loop, &r->response);
-	attach_give_up(&r->asked);
-	endpoint_close(&r->guest);
+	watch_detach(r->guest);
+	r->guest = NULL;
 }
 
 void
 respond_close(struct respond *r)
 {
-	if (r->question)
-		disconnect(r);
+	disconnect(r);
 	r->question = NULL;
 }
 
@@ -58,17 +56,7 @@ respond_open(struct respond *r, struct top *t, const struct row *row)
 {
 	respond_close(r);
 	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question->question,
-		.request = row->question->request, .asked = {.fd = -1, .passed = -1}};
-}
-
-/* acp-share does not read from a guest who does not read what it sends. */
-static bool
-discard(void *arg, enum input_got got, const struct line *line)
-{
-	(void)arg;
-	(void)got;
-	(void)line;
-	return true;
+		.request = row->question->request};
 }
 
 /* As a record, with the time of the question. */
@@ -85,35 +73,33 @@ put_response(const struct respond *r, struct buf *to)
 		|| msg_make_result(to, r->request->id, buf_slice(&result)) || buf_add_string(to, "}\n") ? -1 : 0;
 }
 
-static void
-fail(struct respond *r, const char *why)
+/* acp-share has let us in. */
+static int
+begin(struct watch *w, const struct watch_start *start)
 {
-	top_say(r->top, "%s", why ? why : "out of memory");
-	disconnect(r);
+	struct respond *r = w->state;
+	SCOPED struct buf record = {0}, option = {0};
+
+	(void)start;
+	if (r->sent)
+		return 0;
+	r->sent = respond_put_option(r, r->chosen, &option) == 0 && buf_string(&option) && put_response(r, &record) == 0
+		&& watch_send(r->guest, buf_slice(&record)) == 0;
+	if (r->sent)
+		top_say(r->top, "sent: %s", option.p);
+	else
+		top_say(r->top, "the response could not be sent");
+	return 0;
 }
 
 static void
-attached(void *arg, short revents)
+over(struct watch *w, const char *why)
 {
-	struct respond *r = arg;
-	SCOPED struct buf record = {0}, option = {0};
-	struct attached to;
-	char *why;
-	int got = attach_go_on(&r->asked, &to, &why);
+	struct respond *r = w->state;
 
-	(void)revents;
-	if (got > 0)
-		return;
-	loop_remove_fd(r->top->loop, &r->response);
-	r->guest = (struct endpoint){.line = discard};
-	if (got < 0)
-		fail(r, why);
-	else if (endpoint_open(&r->guest, r->top->loop, to.fd, to.fd, 0) < 0 || respond_put_option(r, r->chosen, &option)
-		|| !buf_string(&option) || put_response(r, &record) || endpoint_put(&r->guest, NULL, buf_slice(&record)) < 0)
-		fail(r, "the response could not be sent");
-	else
-		top_say(r->top, "sent: %s", option.p);
-	free(why);
+	if (why && !r->sent)
+		top_say(r->top, "%s", why);
+	disconnect(r);
 }
 
 void
@@ -124,13 +110,14 @@ respond_send(struct respond *r, size_t i)
 
 	disconnect(r);
 	r->chosen = i;
+	r->sent = false;
 	if (respond_put_option(r, i, &option) > 0) {
 		top_say(r->top, "the request has no options: only its client can respond");
-	} else if (attach_begin(&r->asked, r->stream->path, ATTACH_ANSWER, NULL, &why) < 0) {
-		fail(r, why);
-	} else {
-		r->response = (struct loop_fd){.fd = r->asked.fd, .events = POLLIN, .ready = attached, .arg = r};
-		loop_add_fd(r->top->loop, &r->response);
+		return;
 	}
+	r->watch = (struct watch){.name = top_name, .state = r, .frame = &r->top->options->frame, .begin = begin};
+	r->guest = watch_attach(&r->watch, r->top->loop, r->stream->path, ATTACH_ANSWER, over, &why);
+	if (!r->guest)
+		top_say(r->top, "%s", why ? why : "out of memory");
 	free(why);
 }

@@ -332,7 +332,7 @@ attach(struct top *t, const char *path)
 		.happened = happened, .begin = begin, .message = message, .event = event, .tick = caught_up};
 	DL_APPEND(t->streams, st);
 	t->failed |= !st->path || !st->usage;
-	st->guest = t->failed ? NULL : watch_attach(&st->watch, t->loop, path, over, &why);
+	st->guest = t->failed ? NULL : watch_attach(&st->watch, t->loop, path, ATTACH_WATCH, over, &why);
 	/* What has gone since it was found is nobody's loss. */
 	if (t->failed || (!st->guest && t->directory))
 		stream_free(st);

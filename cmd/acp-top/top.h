@@ -3,7 +3,6 @@
 #define TOP_H
 
 #include "lib/acp/permit.h"
-#include "lib/attach/attach.h"
 #include "lib/run/endpoint.h"
 #include "lib/usage/usage.h"
 #include "lib/watch/watch.h"
@@ -167,9 +166,9 @@ struct respond {
 	const struct session_question *question; /* NULL: none */
 	const struct request *request;
 	size_t chosen;
-	struct attaching asked;
-	struct loop_fd response; /* of acp-share to our request to attach */
-	struct endpoint guest;
+	bool sent;
+	struct watch watch;      /* of the connection that the response goes through */
+	struct watch_guest *guest; /* NULL: there is none */
 };
 /* To the question of this row; the one before is closed. */
 void respond_open(struct respond *, struct top *, const struct row *);

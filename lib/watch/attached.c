@@ -8,8 +8,6 @@
 #include "lib/run/system.h"
 #include "lib/watch/watch_parts.h"
 
-enum { AROUND = 64 * 1024 /* what a record may hold beside a message of the limit */ };
-
 struct watch_guest {
 	struct watch *w;
 	struct loop *loop;
@@ -18,37 +16,23 @@ struct watch_guest {
 	struct loop_fd response;
 	struct endpoint end;
 	struct recording *records;
+	enum attach_want want;
 	bool begun;
 };
 
 static void
-begin(struct watch_guest *g, const struct record *header)
+handle_record(struct watch_guest *g, struct record *r)
 {
 	struct watch_start start = {0};
 
-	if (header) {
-		start.started = header->started;
-		start.header = header->raw;
-		start.continues = header->continues;
-	}
-	g->begun = true;
-	watch_begin(g->w, &start);
-}
-
-static void
-handle_record(struct watch_guest *g, struct record *r)
-{
-	struct watch *w = g->w;
-
-	w->timed = r->timed;
+	g->w->timed = r->timed;
+	if (r->kind == RECORD_HEADER)
+		start = (struct watch_start){.started = r->started, .header = r->raw, .continues = r->continues};
 	if (r->kind == RECORD_HEADER || !g->begun)
-		begin(g, r->kind == RECORD_HEADER ? r : NULL);
-	if (r->kind == RECORD_EXIT)
-		r->status = recording_status(r);
-	if (r->kind == RECORD_MESSAGE)
-		watch_message(w, &(struct message){.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number}, NULL);
-	else if (r->kind != RECORD_HEADER)
-		watch_event(w, r);
+		watch_begin(g->w, &start);
+	g->begun = true;
+	if (r->kind != RECORD_HEADER)
+		watch_record(g->w, r);
 }
 
 static bool
@@ -99,7 +83,7 @@ on_response(void *arg, short revents)
 	if (r == 0) {
 		snprintf(hop, sizeof(hop), "%llu", (unsigned long long)to.hop);
 		g->records = recording_of_lines(hop);
-		if (endpoint_open(&g->end, g->loop, to.fd, -1, g->w->frame->limit + AROUND) < 0 || !g->records)
+		if (endpoint_open(&g->end, g->loop, to.fd, g->want == ATTACH_WATCH ? -1 : to.fd, g->w->frame->limit + WATCH_AROUND) < 0 || !g->records)
 			why = strdup(strerror(errno));
 	}
 	if (r < 0 || why)
@@ -108,22 +92,30 @@ on_response(void *arg, short revents)
 }
 
 struct watch_guest *
-watch_attach(struct watch *w, struct loop *loop, const char *path, void (*over)(struct watch *, const char *), char **why)
+watch_attach(struct watch *w, struct loop *loop, const char *path, enum attach_want want,
+	void (*over)(struct watch *, const char *), char **why)
 {
 	struct watch_guest *g = calloc(1, sizeof(*g));
 
 	*why = NULL;
-	if (!g || watch_open_sessions(w) < 0 || attach_begin(&g->asked, path, ATTACH_WATCH, NULL, why) < 0) {
+	if (!g || watch_open_sessions(w) < 0 || attach_begin(&g->asked, path, want, NULL, why) < 0) {
 		free(g);
 		return NULL;
 	}
 	g->w = w;
 	g->loop = loop;
 	g->over = over;
+	g->want = want;
 	g->end = (struct endpoint){.line = on_line, .event = on_event, .arg = g};
 	g->response = (struct loop_fd){.fd = g->asked.fd, .events = POLLIN, .ready = on_response, .arg = g};
 	loop_add_fd(loop, &g->response);
 	return g;
+}
+
+int
+watch_send(struct watch_guest *g, struct slice record)
+{
+	return endpoint_put(&g->end, NULL, record);
 }
 
 void

@@ -10,7 +10,7 @@
 #include "lib/run/input.h"
 #include "lib/watch/watch_parts.h"
 
-enum { AROUND = 64 * 1024, LOOK = 200000 }; /* what a record may hold beside a message of the limit; us between looks at a file's end */
+enum { LOOK = 200000 /* us between looks at a file's end */ };
 
 struct files {
 	struct watch *w;
@@ -92,16 +92,8 @@ handle_record(struct files *f, struct record *r, bool torn)
 		return;
 	w->operands.found |= r->kind == RECORD_MESSAGE || (w->events && r->kind != RECORD_OTHER);
 	f->t = r->t;
-	if (r->kind == RECORD_EXIT) {
-		r->status = recording_status(r);
-		/* It is the agent's, as in a stream: recordings need not say so. */
-		r->from = ACP_AGENT;
-	}
 	f->cut = r->rotated || (f->cut && r->kind != RECORD_MESSAGE);
-	if (r->kind == RECORD_MESSAGE)
-		watch_message(w, &(struct message){.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number}, NULL);
-	else
-		watch_event(w, r);
+	watch_record(w, r);
 }
 
 static int
@@ -235,7 +227,7 @@ open_again(struct files *f, int fd)
 	input_close(&f->in);
 	f->w->offset = 0;
 	f->fresh = true;
-	return input_open(&f->in, fd, f->w->frame->limit + AROUND);
+	return input_open(&f->in, fd, f->w->frame->limit + WATCH_AROUND);
 }
 
 /* At the end of a file that is followed: it may grow, begin anew, or another one may have its name. 0, or -1 with errno. */
@@ -311,7 +303,7 @@ read_file(struct files *f, int fd)
 	f->lines = recording_of_lines(w->frame->hop);
 	if (!f->lines)
 		close(fd);
-	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + AROUND : w->frame->limit) < 0 ||
+	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + WATCH_AROUND : w->frame->limit) < 0 ||
 		read_all(f) < 0)
 		operands_fail(&w->operands);
 	/* Who wants no more of it has found enough. */

@@ -172,6 +172,21 @@ watch_event(struct watch *w, const struct record *r)
 		out_of_memory(w, w->event(w, r));
 }
 
+void
+watch_record(struct watch *w, struct record *r)
+{
+	if (r->kind == RECORD_MESSAGE) {
+		watch_message(w, &(struct message){.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number}, NULL);
+		return;
+	}
+	if (r->kind == RECORD_EXIT) {
+		r->status = recording_status(r);
+		/* It is the agent's, as in a stream: recordings need not say so. */
+		r->from = ACP_AGENT;
+	}
+	watch_event(w, r);
+}
+
 static void
 happened(void *arg, const struct session_event *e)
 {

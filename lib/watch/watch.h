@@ -14,6 +14,7 @@
 #define WATCH_H
 
 #include "lib/acp/shape.h"
+#include "lib/attach/attach.h"
 #include "lib/filter/choice.h"
 #include "lib/filter/select.h"
 #include "lib/frame/frame_options.h"
@@ -113,7 +114,10 @@ int watch_run(struct watch *);
  * ended, or (why) it could not be attached; the guest may be freed then. NULL, and *why says why not (to be freed; NULL out of memory).
  */
 struct watch_guest;
-struct watch_guest *watch_attach(struct watch *, struct loop *, const char *socket, void (*over)(struct watch *, const char *why), char **why);
+struct watch_guest *watch_attach(struct watch *, struct loop *, const char *socket, enum attach_want,
+	void (*over)(struct watch *, const char *why), char **why);
+/* Sends a record, from `begin` on, to who does not only want to watch. 0, or -1 out of memory. */
+int watch_send(struct watch_guest *, struct slice record);
 /* Frees the guest, without an event. What the watch has of its sessions stays until watch_forget. NULL is none. */
 void watch_detach(struct watch_guest *);
 void watch_forget(struct watch *);

@@ -4,7 +4,10 @@
 
 #include "lib/watch/watch.h"
 
-enum { WATCH_QUIET = 2000000 }; /* us without a message, after which `tick` is told so */
+enum {
+	WATCH_QUIET = 2000000,    /* us without a message, after which `tick` is told so */
+	WATCH_AROUND = 64 * 1024, /* bytes that a record may hold beside a message of the limit */
+};
 
 /* watch.c */
 void watch_begin(struct watch *, const struct watch_start *);
@@ -12,6 +15,8 @@ void watch_end(struct watch *, enum watch_ending);
 /* shown: what the tool gets, where its side and request are known; NULL: what lib/session knows of it. */
 void watch_message(struct watch *, const struct message *, const struct message *shown);
 void watch_event(struct watch *, const struct record *);
+/* Either, from a recording. */
+void watch_record(struct watch *, struct record *);
 
 /* Opens the output that is `whole`, and what the tool opens: the exit status. */
 int watch_open(struct watch *);
