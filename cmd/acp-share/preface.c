@@ -12,20 +12,21 @@
 /* Beyond this the session that was silent for longest is forgotten; and the oldest request without a response. */
 enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024, WAITING_BYTES = 256 * 1024 };
 
-/* A tool call that runs, or a sub-agent: its first message, and its last. */
+enum { OPENED = ACP_PARTS /* beside the parts: how the session was opened */ };
+
+/* What is remembered of a session: of a tool call that runs, and of a sub-agent, the first message and the last. */
 struct item {
-	enum acp_part part;
-	struct buf id; /* as it was spelled */
+	int part;
+	struct buf id; /* of these two, as it was spelled */
 	struct exchange all;
 	struct item *prev, *next;
 };
 
 struct open_session {
-	char *id; /* its text */
-	size_t n;
-	struct exchange opened, parts[ACP_PARTS];
-	struct item *items;
 	UT_hash_handle hh;
+	struct item *items;
+	size_t n;
+	char id[]; /* its text */
 };
 
 struct waiting {
@@ -156,53 +157,67 @@ item_free(struct preface *p, struct open_session *s, struct item *i)
 }
 
 static void
-items_free(struct preface *p, struct open_session *s, bool calls)
+calls_free(struct preface *p, struct open_session *s)
 {
 	struct item *i, *next;
 
 	DL_FOREACH_SAFE(s->items, i, next)
-		if (!calls || i->part == ACP_PART_CALL)
+		if (i->part == ACP_PART_CALL)
 			item_free(p, s, i);
 }
 
-/* A call is remembered until it ends. */
-static void
-see_item(struct preface *p, struct open_session *s, enum acp_part part, const struct message *m)
+static struct item *
+find_item(const struct open_session *s, int part, struct slice id)
 {
-	struct slice update = json_get(m->msg.params, acp_update), id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
-	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
 	struct item *i;
 
 	DL_FOREACH(s->items, i)
 		if (i->part == part && slice_eq(buf_slice(&i->id), id))
 			break;
+	return i;
+}
+
+/* A response's request is taken over; else it is NULL. A call is remembered until it ends. */
+static void
+see_item(struct preface *p, struct open_session *s, int part, const struct message *m, struct passed *request)
+{
+	bool several = part > ACP_PARTS;
+	struct slice update = several ? json_get(m->msg.params, acp_update) : slice(NULL, 0);
+	struct slice id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
+	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
+	struct item *i = find_item(s, part, id);
+
 	if (i && over)
 		item_free(p, s, i);
-	if (!id.p || over || m->line.n > WAITING_BYTES)
+	if (several && (!id.p || over || m->line.n > WAITING_BYTES))
 		return;
 	if (!i && (i = calloc(1, sizeof(*i)))) {
 		i->part = part;
 		(void)buf_add_slice(&i->id, id);
-		DL_APPEND(s->items, i);
+		if (several)
+			DL_APPEND(s->items, i);
+		else
+			DL_PREPEND(s->items, i);
 	}
 	if (!i)
 		return;
 	p->bytes -= size_of(&i->all);
-	remember(p, i->all.request.text.n ? &i->all.last : &i->all.request, m);
+	if (!several)
+		buf_free(&i->all.request.text);
+	if (request) {
+		i->all.request = *request;
+		request->text = (struct buf){0};
+	}
+	remember(p, several && !i->all.request.text.n ? &i->all.request : &i->all.last, m);
 	p->bytes += size_of(&i->all);
 }
 
 static void
 session_free(struct preface *p, struct open_session *s)
 {
-	p->bytes -= s->n + size_of(&s->opened);
-	forget(&s->opened);
-	for (int i = 0; i < ACP_PARTS; i++) {
-		p->bytes -= size_of(&s->parts[i]);
-		forget(&s->parts[i]);
-	}
-	items_free(p, s, false);
-	free(s->id);
+	while (s->items)
+		item_free(p, s, s->items);
+	p->bytes -= s->n;
 	free(s);
 }
 
@@ -216,10 +231,9 @@ session_close(struct preface *p, struct open_session *s)
 static struct open_session *
 find(const struct preface *p, struct slice id)
 {
-	struct open_session *s = NULL;
+	struct open_session *s;
 
-	if (p->sessions)
-		HASH_FIND(hh, p->sessions, id.p, id.n, s);
+	HASH_FIND(hh, p->sessions, id.p, id.n, s);
 	return s;
 }
 
@@ -232,47 +246,33 @@ session_of(struct preface *p, struct slice id)
 	if (s) {
 		HASH_DEL(p->sessions, s);
 	} else {
-		s = calloc(1, sizeof(*s));
+		s = calloc(1, sizeof(*s) + id.n);
 		if (!s)
 			return NULL;
-		s->id = strndup(id.p, id.n);
-		s->n = s->id ? id.n : 0;
+		if (id.n)
+			memcpy(s->id, id.p, id.n);
+		s->n = id.n;
 		p->bytes += s->n;
 	}
-	if (s->id)
-		HASH_ADD_KEYPTR(hh, p->sessions, s->id, s->n, s);
-	if (s->id && s->hh.tbl)
+	HASH_ADD_KEYPTR(hh, p->sessions, s->id, s->n, s);
+	if (s->hh.tbl)
 		return s;
 	session_free(p, s);
 	return NULL;
 }
 
-/* Of a response with its request, which is taken over; of an update request is NULL. */
 static void
 see_session(struct preface *p, struct slice id, enum acp_method what, const struct message *m, struct passed *request)
 {
-	enum acp_part part = what == ACP_SESSION_UPDATE ? acp_part_of_update(m->msg.params) :
-		what == ACP_SESSION_SET_MODE ? ACP_PART_MODE : ACP_PART_CONFIG;
+	int part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
+		: acp_opens_session(what) ? OPENED : ACP_PART_CONFIG;
 	struct open_session *s = session_of(p, id);
-	struct exchange *e;
 
 	if (!s)
 		return;
 	if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
-		items_free(p, s, true);
-	if (part > ACP_PARTS && !request) {
-		see_item(p, s, part, m);
-	} else {
-		e = acp_opens_session(what) ? &s->opened : &s->parts[part];
-		p->bytes -= size_of(e);
-		buf_free(&e->request.text);
-		if (request) {
-			e->request = *request;
-			request->text = (struct buf){0};
-		}
-		remember(p, &e->last, m);
-		p->bytes += size_of(e);
-	}
+		calls_free(p, s);
+	see_item(p, s, part, m, request);
 	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
 		session_close(p, p->sessions);
 }
@@ -297,7 +297,7 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 		s = find(p, buf_slice(&id));
 		/* No call survives its turn. */
 		if (s && what == ACP_SESSION_PROMPT)
-			items_free(p, s, true);
+			calls_free(p, s);
 		else if (s)
 			session_close(p, s);
 	} else {
@@ -340,43 +340,31 @@ by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void
-collect(const struct exchange *e, const struct passed **all, size_t *n)
+static int
+collect(struct buf *all, const struct passed *m)
 {
-	if (e->request.text.n)
-		all[(*n)++] = &e->request;
-	if (e->last.text.n)
-		all[(*n)++] = &e->last;
+	return m->text.n ? buf_add(all, &m, sizeof(m)) : 0;
 }
 
 int
 preface_put(const struct preface *p, struct buf *to)
 {
-	size_t n = 0, i, most = 2 + p->nwaiting + (size_t)HASH_COUNT(p->sessions) * 2 * (1 + ACP_PARTS);
-	const struct passed **all;
-	const struct item *item;
-	int r = 0;
+	SCOPED struct buf all = {0};
+	const struct passed *m;
+	const struct item *i;
+	int r = collect(&all, &p->hello.request) | collect(&all, &p->hello.last);
 
 	for (const struct open_session *s = p->sessions; s; s = s->hh.next)
-		DL_FOREACH(s->items, item)
-			most += 2;
-	all = calloc(most, sizeof(const struct passed *));
-	if (!all)
-		return -1;
-	collect(&p->hello, all, &n);
-	for (const struct open_session *s = p->sessions; s; s = s->hh.next) {
-		collect(&s->opened, all, &n);
-		for (i = 0; i < ACP_PARTS; i++)
-			collect(&s->parts[i], all, &n);
-		DL_FOREACH(s->items, item)
-			collect(&item->all, all, &n);
-	}
+		DL_FOREACH(s->items, i)
+			r |= collect(&all, &i->all.request) | collect(&all, &i->all.last);
 	for (const struct waiting *w = p->waiting; w; w = w->next)
-		all[n++] = &w->request;
-	qsort(all, n, sizeof(const struct passed *), by_number);
-	for (i = 0; r == 0 && i < n; i++)
-		r = recording_put_message(to, all[i]->t, 0, all[i]->from, buf_slice(&all[i]->text));
-	free(all);
+		r |= collect(&all, &w->request);
+	if (all.n)
+		qsort(all.p, all.n / sizeof(m), sizeof(m), by_number);
+	for (size_t at = 0; r == 0 && at < all.n; at += sizeof(m)) {
+		memcpy(&m, all.p + at, sizeof(m));
+		r = recording_put_message(to, m->t, 0, m->from, buf_slice(&m->text));
+	}
 	return r;
 }
 
@@ -412,6 +400,7 @@ scan(const struct passed *p)
 int
 preface_put_list(const struct preface *p, struct buf *to)
 {
+	const struct item *opened;
 	struct slice cwd;
 
 	if (buf_add_string(to, "\"client\":") < 0 || put_peer(scan(&p->hello.request).params, "clientInfo", to) < 0 ||
@@ -419,7 +408,8 @@ preface_put_list(const struct preface *p, struct buf *to)
 		buf_add_string(to, ",\"sessions\":[") < 0)
 		return -1;
 	for (const struct open_session *s = p->sessions; s; s = s->hh.next) {
-		cwd = json_get(scan(&s->opened.request).params, "cwd");
+		opened = find_item(s, OPENED, slice(NULL, 0));
+		cwd = opened ? json_get(scan(&opened->all.request).params, "cwd") : slice(NULL, 0);
 		if (buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
 			|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null"))
 			|| buf_add_string(to, s->hh.next ? "}," : "}"))
