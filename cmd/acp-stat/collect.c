@@ -1,18 +1,25 @@
 /* Intervals become rows. */
 #include "cmd/acp-stat/stat.h"
 
+/* One more; time: SPAN_NEVER where it has none. 0, or -1 out of memory. */
+static int
+count(const struct tool *t, struct row *r, bool failed, bool unfinished, uint64_t time)
+{
+	if (!r)
+		return -1;
+	r->count++;
+	r->failed += failed;
+	r->open += unfinished;
+	return t->timed && !unfinished && time != SPAN_NEVER ? hist_add(&r->times[0], time) : 0;
+}
+
 static int
 add_request(struct tool *t, const struct span_request *q)
 {
 	struct slice name = json_text(q->method, &t->text);
 	struct row *r = name.p ? table_row(&t->table, ROW_METHOD, q->from, q->kind == MSG_NOTIFICATION, name) : NULL;
 
-	if (!r)
-		return -1;
-	r->count++;
-	r->failed += q->failed;
-	r->open += q->unfinished;
-	return t->timed && !q->unfinished && q->kind == MSG_REQUEST ? hist_add(&r->times[0], q->end - q->begin) : 0;
+	return count(t, r, q->failed, q->unfinished, q->kind == MSG_REQUEST ? q->end - q->begin : SPAN_NEVER);
 }
 
 static int
@@ -27,11 +34,8 @@ add_turn(struct tool *t, const struct span_turn *turn)
 	else if (t->options->by == BY_AGENT && turn->usage)
 		name = usage_agent_name(span_usage(t->span), turn->usage->agent);
 	r = table_row(&t->table, ROW_TURN, ACP_UNKNOWN, false, name);
-	if (!r)
+	if (count(t, r, turn->failed, turn->unfinished, SPAN_NEVER) < 0)
 		return -1;
-	r->count++;
-	r->failed += turn->failed;
-	r->open += turn->unfinished;
 	if (turn->unfinished)
 		return 0;
 	r->cancelled += json_string_is(turn->stop, acp_cancelled);
@@ -52,33 +56,15 @@ row_of_tool(struct tool *t, struct slice name)
 	return table_row(&t->table, ROW_TOOL, ACP_UNKNOWN, false, name.n ? name : slice_of("other"));
 }
 
-static int
-add_tool(struct tool *t, const struct span_tool *tool)
-{
-	struct row *r = row_of_tool(t, buf_slice(&tool->kind));
-
-	if (!r)
-		return -1;
-	r->count++;
-	r->failed += tool->failed;
-	r->open += tool->unfinished;
-	return t->timed && !tool->unfinished ? hist_add(&r->times[0], tool->ran) : 0;
-}
-
 /* A call of MCP is one of the tool of that name. */
 static int
 add_mcp_call(struct tool *t, const struct span_request *q)
 {
 	struct row *r = row_of_tool(t, json_text(q->tool, &t->text));
 
-	if (!r)
+	if (count(t, r, q->failed || q->tool_failed, q->unfinished, q->end - q->begin) < 0)
 		return -1;
-	r->count++;
-	r->failed += q->failed || q->tool_failed;
-	r->open += q->unfinished;
-	if (!t->timed || q->unfinished)
-		return 0;
-	return -(hist_add(&r->times[0], q->end - q->begin) < 0 || row_add_interval(r, q->begin, q->end) < 0);
+	return t->timed && !q->unfinished ? row_add_interval(r, q->begin, q->end) : 0;
 }
 
 /* Is this kind of row asked for? */
@@ -118,7 +104,8 @@ collect(void *arg, const struct span_event *e)
 	} else if (e->kind == SPAN_TURN && wants(by, ROW_TURN)) {
 		r = add_turn(t, e->turn);
 	} else if (e->kind == SPAN_TOOL && wants(by, ROW_TOOL)) {
-		r = add_tool(t, e->tool);
+		row = row_of_tool(t, buf_slice(&e->tool->kind));
+		r = count(t, row, e->tool->failed, e->tool->unfinished, e->tool->ran);
 	} else if (e->kind == SPAN_RAN && wants(by, ROW_TOOL) && t->timed) {
 		row = row_of_tool(t, buf_slice(&e->tool->kind));
 		r = row ? row_add_interval(row, e->begin, e->end) : -1;

@@ -117,9 +117,9 @@ int report_text(const struct table *, bool color, struct buf *);
 int report_tsv(const struct table *, struct buf *);
 int json_put(const struct table *, bool final, struct buf *);
 int prom_put(const struct table *, enum by, struct buf *);
-/* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
 /* Before a file, and at the end: forgets what has been read. */
 void json_reader_begin(struct json_reader *);
+/* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
 int json_get_line(struct json_reader *, struct slice line, struct table *to, const char **why);
 
 /* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
