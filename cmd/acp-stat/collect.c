@@ -64,7 +64,7 @@ add_mcp_call(struct tool *t, const struct span_request *q)
 
 	if (count(t, r, q->failed || q->tool_failed, q->unfinished, q->end - q->begin) < 0)
 		return -1;
-	return t->timed && !q->unfinished ? row_add_interval(r, q->begin, q->end) : 0;
+	return t->timed && !q->unfinished ? row_add_interval(&t->table, r, q->begin, q->end) : 0;
 }
 
 /* Is this kind of row asked for? */
@@ -108,7 +108,7 @@ collect(void *arg, const struct span_event *e)
 		r = count(t, row, e->tool->failed, e->tool->unfinished, e->tool->ran);
 	} else if (e->kind == SPAN_RAN && wants(by, ROW_TOOL) && t->timed) {
 		row = row_of_tool(t, buf_slice(&e->tool->kind));
-		r = row ? row_add_interval(row, e->begin, e->end) : -1;
+		r = row ? row_add_interval(&t->table, row, e->begin, e->end) : -1;
 	}
 	t->failed |= r != 0;
 }

@@ -13,8 +13,9 @@ begin(struct watch *w, const struct watch_start *start)
 	/* What is open goes on in the next part of the same stream. */
 	if (start->same)
 		return 0;
-	table_begin(&t->table);
-	return span_begin(t->span, start->started);
+	t->table.recordings++;
+	/* No row needs what the sessions of the recording before have used. */
+	return span_forget(t->span) < 0 ? -1 : span_begin(t->span, start->started);
 }
 
 static int

@@ -49,7 +49,8 @@ struct row {
 	uint64_t token_us;    /* the model's time in turns that report tokens */
 	uint64_t busy;        /* us: of a kind of tool: in which at least one call ran */
 	struct hist times[SPAN_TIMES]; /* a method's latency and a tool's time are the first */
-	struct interval *intervals; /* of this recording */
+	uint64_t recording;   /* its number, of the last interval */
+	struct interval *intervals; /* of that one */
 	size_t nintervals;
 	size_t key;           /* how long it is: kind, from, notification, a byte each, then the name */
 	char name[];          /* plain text; it stands at the end of the key */
@@ -58,6 +59,7 @@ struct row {
 struct table {
 	struct row *rows, *last; /* last: that was asked for */
 	size_t n[ROWS];
+	uint64_t recordings;  /* that have begun: times begin anew with each */
 };
 
 extern const char *const row_kind_names[ROWS]; /* "method", "turn", "tool" */
@@ -71,9 +73,7 @@ struct slice row_name(const struct row *);
 bool turn_tokens(const struct span_turn *, uint64_t *);
 /* These return 0, or -1 out of memory. */
 int table_merge(struct table *, const struct table *);
-int row_add_interval(struct row *, uint64_t begin, uint64_t end);
-/* Times begin anew. */
-void table_begin(struct table *);
+int row_add_interval(const struct table *, struct row *, uint64_t begin, uint64_t end);
 /* In the order of their keys, whatever order they came in. */
 void table_sort(struct table *);
 void table_free(struct table *);

@@ -108,10 +108,13 @@ table_merge(struct table *to, const struct table *from)
 
 /* The intervals come in the order of their ends, so one that begins earlier is merged with those before it. */
 int
-row_add_interval(struct row *r, uint64_t begin, uint64_t end)
+row_add_interval(const struct table *t, struct row *r, uint64_t begin, uint64_t end)
 {
 	struct interval *more;
 
+	if (r->recording != t->recordings)
+		r->nintervals = 0;
+	r->recording = t->recordings;
 	while (r->nintervals && r->intervals[r->nintervals - 1].end >= begin) {
 		r->nintervals--;
 		begin = r->intervals[r->nintervals].begin < begin ? r->intervals[r->nintervals].begin : begin;
@@ -131,13 +134,6 @@ row_add_interval(struct row *r, uint64_t begin, uint64_t end)
 	r->intervals[r->nintervals++] = (struct interval){begin, end};
 	r->busy += end - begin;
 	return 0;
-}
-
-void
-table_begin(struct table *t)
-{
-	for (struct row *r = t->rows; r; r = r->hh.next)
-		r->nintervals = 0;
 }
 
 static int
