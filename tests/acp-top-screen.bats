@@ -66,7 +66,7 @@ three() {
 	screen 80 24 nowhere nowhere
 	shows 'ended: nowhere: No s'
 	# It would be attached again after two seconds, were it found in the directory.
-	sleep 4
+	sleep 2.5
 	shows 'ended: nowhere: No s'
 	quits 2
 }
@@ -304,7 +304,7 @@ a_share() {
 	screen 80 24
 	shows '1 session, 0 running'
 	# The turn may get its tokens for two seconds after its end, and a busy machine takes longer.
-	sleeps() { local before; before=$(wakes); sleep 3; [[ $(wakes) == "$before" ]]; }
+	sleeps() { local before; before=$(wakes); sleep 2.5; [[ $(wakes) == "$before" ]]; }
 	wait_for sleeps
 	quits
 	ends

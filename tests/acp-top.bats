@@ -101,12 +101,12 @@ teardown() {
 @test "the totals of 200 sessions are in fewer words where 60 columns or less are too narrow for more" {
 	{
 		recording
-		for ((i = 0; i < 200; i++)); do
-			message 0 client '{"jsonrpc":"2.0","id":'$i',"method":"session/new","params":{"cwd":"/p","mcpServers":[]}}'
-			message 0 agent '{"jsonrpc":"2.0","id":'$i',"result":{"sessionId":"s'$i'"}}'
-			((i >= 150)) || message 1 client '{"jsonrpc":"2.0","id":"p'$i'","method":"session/prompt","params":{"sessionId":"s'$i'","prompt":[]}}'
-			((i >= 40)) || message 2 agent '{"jsonrpc":"2.0","id":"q'$i'","method":"elicitation/create","params":{"sessionId":"s'$i'","message":"which?"}}'
-		done
+		jq -nc 'def line($t; $from): {t: $t, from: $from, msg: (. + {jsonrpc: "2.0"})};
+			range(200) as $i | "s\($i)" as $s
+			| ({id: $i, method: "session/new", params: {cwd: "/p", mcpServers: []}} | line(0; "client")),
+			({id: $i, result: {sessionId: $s}} | line(0; "agent")),
+			(select($i < 150) | {id: "p\($i)", method: "session/prompt", params: {sessionId: $s, prompt: []}} | line(1; "client")),
+			(select($i < 40) | {id: "q\($i)", method: "elicitation/create", params: {sessionId: $s, message: "which?"}} | line(2; "agent"))'
 		message 3 agent '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s0","update":{"sessionUpdate":"usage_update","used":50,"size":200,"cost":{"amount":1234.5,"currency":"USD"}}}}'
 	} >many
 	poses many many
