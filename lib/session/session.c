@@ -179,13 +179,6 @@ free_answered(struct sessions *c)
 }
 
 static void
-end_history(struct sessions *c, struct session_request *r)
-{
-	if (r->session && r->session->history && --r->session->history == 0)
-		session_emit(c, (struct session_event){.kind = SESSION_HISTORY_ENDED, .session = r->session, .request = r});
-}
-
-static void
 end_prompt(struct sessions *c, struct session_turn *t, const struct msg *m)
 {
 	if (m && session_accepts(m->result, c->v2)) {
@@ -226,7 +219,8 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		return c->seen.session ? 0 : -1;
 	case ACP_SESSION_LOAD:
 	case ACP_SESSION_RESUME:
-		end_history(c, r);
+		if (r->session && r->session->history && --r->session->history == 0)
+			session_emit(c, (struct session_event){.kind = SESSION_HISTORY_ENDED, .session = r->session, .request = r});
 		return 0;
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
@@ -256,9 +250,8 @@ close_request(struct sessions *c, struct session_request *r, const struct msg *m
 		session_answer(c, r, !m);
 	if (!r->copy)
 		e = handle_result(c, r, m);
-	if (r->session) {
+	if (r->session)
 		DL_DELETE2(r->session->requests, r, before, after);
-	}
 	if (r->turn)
 		end_prompt(c, r->turn, m);
 	if (r->turn)
