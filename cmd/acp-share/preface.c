@@ -262,28 +262,13 @@ session_of(struct preface *p, struct slice id)
 }
 
 static void
-see_session(struct preface *p, struct slice id, enum acp_method what, const struct message *m, struct passed *request)
-{
-	int part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
-		: acp_opens_session(what) ? OPENED : ACP_PART_CONFIG;
-	struct open_session *s = session_of(p, id);
-
-	if (!s)
-		return;
-	if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
-		calls_free(p, s);
-	see_item(p, s, part, m, request);
-	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
-		session_close(p, p->sessions);
-}
-
-static void
 see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
 	struct slice name = message_session(m);
 	struct passed request = {.number = 0};
 	struct open_session *s;
 	SCOPED struct buf id = {0};
+	int part;
 	bool passes = what == ACP_SESSION_PROMPT || what == ACP_REQUEST_PERMISSION || what == ACP_ELICITATION_CREATE;
 	/* An update of the title may come without one, and says nothing of it then. */
 	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p && !passes
@@ -300,9 +285,15 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 			calls_free(p, s);
 		else if (s)
 			session_close(p, s);
-	} else {
-		see_session(p, buf_slice(&id), what, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
+	} else if ((s = session_of(p, buf_slice(&id)))) {
+		part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
+			: acp_opens_session(what) ? OPENED : ACP_PART_CONFIG;
+		if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
+			calls_free(p, s);
+		see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
 	}
+	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
+		session_close(p, p->sessions);
 	buf_free(&request.text);
 }
 
