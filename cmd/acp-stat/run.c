@@ -62,33 +62,29 @@ end(struct watch *w, bool cut)
 	return span_end(t->span) < 0 || t->failed ? -1 : 0;
 }
 
-static int
-put(struct tool *t, bool final, struct buf *to)
-{
-	table_sort(&t->table);
-	switch (t->options->format) {
-	case FORMAT_TSV:
-		return report_tsv(&t->table, to);
-	case FORMAT_JSON:
-		return json_put(&t->table, final, to);
-	case FORMAT_PROM:
-		return prom_put(&t->table, t->options->by, to);
-	default:
-		return t->table.rows ? report_text(&t->table, cli_wants_color(t->options->color, log_fd(t->watch->out.log)), to) :
-			 buf_add_string(to, "none was seen\n");
-	}
-}
-
 /* final: nothing comes after it. */
 static void
 report(struct tool *t, bool final)
 {
+	enum format format = t->options->format;
 	SCOPED struct buf text = {0};
+	int e;
 
 	/* Its lines are written already; or they are those of limits_check. */
-	if (t->options->by == BY_TURN || t->options->open || t->options->format >= FORMAT_JUNIT)
+	if (t->options->by == BY_TURN || t->options->open || format >= FORMAT_JUNIT)
 		return;
-	if (put(t, final, &text)) {
+	table_sort(&t->table);
+	if (format == FORMAT_TSV)
+		e = report_tsv(&t->table, &text);
+	else if (format == FORMAT_JSON)
+		e = json_put(&t->table, final, &text);
+	else if (format == FORMAT_PROM)
+		e = prom_put(&t->table, t->options->by, &text);
+	else if (t->table.rows)
+		e = report_text(&t->table, cli_wants_color(t->options->color, log_fd(t->watch->out.log)), &text);
+	else
+		e = buf_add_string(&text, "none was seen\n");
+	if (e) {
 		cli_warn(tool_name, "out of memory: no report");
 		t->failed = true;
 	} else if (text.n) {

@@ -198,13 +198,6 @@ report_text(const struct table *t, bool color, struct buf *to)
 
 /* --- for programs --- */
 
-/* A tab or a newline would end the cell. */
-static int
-put_cell(struct buf *to, struct slice name)
-{
-	return -(text_plain(to, name) || buf_add_string(to, "\t"));
-}
-
 int
 put_seconds(struct buf *to, bool known, uint64_t us)
 {
@@ -228,8 +221,8 @@ put_lines(const struct row *r, struct buf *to)
 	for (unsigned i = 0; i < row_times(r->kind); i++) {
 		h = &r->times[i];
 		e |= buf_printf(to, "%s\t%s\t", row_kind_names[r->kind], r->kind == ROW_METHOD ? acp_side_name(r->from) : "");
-		e |= put_cell(to, row_name(r));
-		e |= buf_printf(to, "%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
+		e |= text_plain(to, row_name(r));
+		e |= buf_printf(to, "\t%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
 			(unsigned long long)r->cancelled, (unsigned long long)r->open);
 		e |= buf_printf(to, "%llu\t%llu", (unsigned long long)r->chunks, (unsigned long long)r->tokens);
 		e |= -(put_time_cell(to, true, r->token_us) || put_time_cell(to, true, r->busy));

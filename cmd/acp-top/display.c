@@ -333,7 +333,7 @@ search(struct display *d, size_t from)
 }
 
 void
-display_answered(struct display *d, const struct session_question *question)
+display_answered(struct display *d, const struct session_request *question)
 {
 	if (d->respond.question != question)
 		return;

@@ -11,7 +11,7 @@ static const char *const actions[] = {"decline", "cancel"};
 static struct slice
 find_option(const struct respond *r, size_t i)
 {
-	struct json_iter it = {.in = json_get(buf_slice(&((const struct ask *)r->question->data)->params), acp_options)};
+	struct json_iter it = {.in = json_get(buf_slice(&((const struct ask *)r->question->question->data)->params), acp_options)};
 	struct slice key, option;
 
 	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &option))
@@ -25,7 +25,7 @@ respond_put_option(const struct respond *r, size_t i, struct buf *to)
 {
 	struct slice option, name, kind;
 
-	if (r->request->what == ACP_ELICITATION_CREATE)
+	if (r->question->request->what == ACP_ELICITATION_CREATE)
 		return i < 2 ? buf_add_string(to, actions[i]) : 1;
 	option = find_option(r, i);
 	if (!option.p)
@@ -55,8 +55,7 @@ void
 respond_open(struct respond *r, struct top *t, const struct row *row)
 {
 	respond_close(r);
-	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question->question,
-		.request = row->question->request};
+	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question};
 }
 
 /* As a record, with the time of the question. */
@@ -66,11 +65,11 @@ put_response(const struct respond *r, struct buf *to)
 	SCOPED struct buf result = {0};
 	char t[RECORDING_TIME];
 
-	*recording_put_time(t, r->request->t) = '\0';
-	return (r->request->what == ACP_ELICITATION_CREATE ? buf_printf(&result, "{\"action\":\"%s\"}", actions[r->chosen])
+	*recording_put_time(t, r->question->request->t) = '\0';
+	return (r->question->request->what == ACP_ELICITATION_CREATE ? buf_printf(&result, "{\"action\":\"%s\"}", actions[r->chosen])
 		: acp_put_selected(&result, json_get(find_option(r, r->chosen), acp_option_id)))
 		|| buf_printf(to, "{\"from\":\"client\",\"asked\":%s,\"msg\":", t)
-		|| msg_make_result(to, r->request->id, buf_slice(&result)) || buf_add_string(to, "}\n") ? -1 : 0;
+		|| msg_make_result(to, r->question->request->id, buf_slice(&result)) || buf_add_string(to, "}\n") ? -1 : 0;
 }
 
 /* acp-share has let us in. */

@@ -157,7 +157,7 @@ happened(struct watch *w, const struct session_event *e)
 		break;
 	case SESSION_ANSWERED:
 		if (st->top->display)
-			display_answered(st->top->display, e->question);
+			display_answered(st->top->display, e->request);
 		ask_end(e->question->data);
 		e->question->data = NULL;
 		break;

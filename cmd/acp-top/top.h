@@ -157,14 +157,13 @@ void display_resize(struct display *);
 /* A message of a session, as a record: it may be the one that is followed. */
 void display_message(struct display *, const struct session *, struct slice record);
 /* A question has its response: its menu closes. */
-void display_answered(struct display *, const struct session_question *);
+void display_answered(struct display *, const struct session_request *);
 
 /* respond.c: the response to a question, which it does not survive. Zero it to begin. */
 struct respond {
 	struct top *top;
 	const struct stream *stream;
-	const struct session_question *question; /* NULL: none */
-	const struct request *request;
+	const struct session_request *question; /* NULL: none */
 	size_t chosen;
 	bool sent;
 	struct watch watch;      /* of the connection that the response goes through */
