@@ -126,45 +126,34 @@ add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 	return r < 0 ? -1 : 1;
 }
 
-/* How many there are, or -1 with errno. */
-static int
-collect(const char *directory, bool json, struct buf *to)
-{
-	char **paths = directory_paths(directory);
-	struct buf table = {0};
-	int r = paths ? 0 : -1, found = 0;
-
-	for (size_t i = 0; r == 0 && i < COLUMNS && !json; i++)
-		r = add_cell(&table, slice_of(names[i]));
-	for (size_t i = 0; r >= 0 && paths[i]; i++) {
-		r = add_stream(&table, to, json, paths[i]);
-		found += r > 0;
-	}
-	if (r >= 0 && found && !json)
-		r = put_table(&table, to);
-	directory_free(paths);
-	buf_free(&table);
-	return r < 0 ? -1 : found;
-}
-
 void
 list_print(bool json)
 {
-	char *directory = rendezvous_directory();
-	struct buf text = {0};
+	char *directory = rendezvous_directory(), **paths = NULL;
+	struct buf table = {0}, text = {0};
 	const char *why;
-	int n = 0;
+	int r = 0, found = 0;
 
 	if (!directory)
 		cli_die(EXIT_FAILED, share_name, "%s", strerror(errno));
 	if (rendezvous_check(directory, false, &why) == 0)
-		n = collect(directory, json, &text);
+		r = (paths = directory_paths(directory)) ? 0 : -1;
 	else if (errno != ENOENT)
 		cli_die(EXIT_USAGE, share_name, "%s: %s", directory, why);
-	if (n < 0 || (n && !buf_string(&text)))
+	for (size_t i = 0; r == 0 && i < COLUMNS && !json; i++)
+		r = add_cell(&table, slice_of(names[i]));
+	for (char **path = paths; r >= 0 && path && *path; path++) {
+		r = add_stream(&table, &text, json, *path);
+		found += r > 0;
+	}
+	if (r >= 0 && found && !json)
+		r = put_table(&table, &text);
+	if (r < 0 || (found && !buf_string(&text)))
 		cli_die(EXIT_FAILED, share_name, "%s: %s", directory, strerror(errno));
-	if (n == 0)
+	if (!found)
 		cli_die(EXIT_NEGATIVE, share_name, "%s", attach_nothing);
+	directory_free(paths);
+	buf_free(&table);
 	free(directory);
 	cli_print(share_name, text.p);
 }

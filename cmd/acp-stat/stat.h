@@ -58,6 +58,7 @@ struct row {
 
 struct table {
 	struct row *rows, *last; /* last: that was asked for */
+	struct buf key;       /* of a row that is looked for */
 	size_t n[ROWS];
 	uint64_t recordings;  /* that have begun: times begin anew with each */
 };

@@ -41,38 +41,34 @@ row_name(const struct row *r)
 struct row *
 table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notification, struct slice name)
 {
-	struct row *r = t->last, *old;
+	const char head[KEY] = {(char)kind, (char)from, (char)notification};
+	struct row *r = t->last;
 
 	if (r && r->kind == kind && r->from == from && r->notification == notification && slice_eq(row_name(r), name))
 		return r;
-	r = calloc(1, sizeof(*r) + KEY + name.n + 1);
-	if (!r)
+	t->key.n = 0;
+	if (buf_add(&t->key, head, KEY) < 0 || buf_add_slice(&t->key, name) < 0)
 		return NULL;
-	r->kind = kind;
-	r->from = from;
-	r->notification = notification;
-	r->name[0] = (char)kind;
-	r->name[1] = (char)from;
-	r->name[2] = (char)notification;
-	if (name.n)
-		memcpy(r->name + KEY, name.p, name.n);
-	r->key = KEY + name.n;
-	HASH_FIND(hh, t->rows, r->name, r->key, old);
-	if (old) {
-		free(r);
-		t->last = old;
-		return old;
-	}
-	if (kind != ROW_TURN && t->n[kind] >= NAMES_MOST && !slice_is(name, "(others)")) {
-		free(r);
+	HASH_FIND(hh, t->rows, t->key.p, t->key.n, r);
+	if (!r && kind != ROW_TURN && t->n[kind] >= NAMES_MOST && !slice_is(name, "(others)"))
 		return table_row(t, kind, from, notification, slice_of("(others)"));
+	if (!r) {
+		r = calloc(1, sizeof(*r) + t->key.n + 1);
+		if (!r)
+			return NULL;
+		r->kind = kind;
+		r->from = from;
+		r->notification = notification;
+		r->key = t->key.n;
+		memcpy(r->name, t->key.p, r->key);
+		HASH_ADD_KEYPTR(hh, t->rows, r->name, r->key, r);
+		if (!r->hh.tbl) {
+			free(r);
+			return NULL;
+		}
+		t->n[kind]++;
 	}
-	HASH_ADD_KEYPTR(hh, t->rows, r->name, r->key, r);
-	if (!r->hh.tbl) {
-		free(r);
-		return NULL;
-	}
-	t->n[kind]++;
+	t->last = r;
 	return r;
 }
 
@@ -163,5 +159,6 @@ table_free(struct table *t)
 		free(r->intervals);
 		free(r);
 	}
+	buf_free(&t->key);
 	*t = (struct table){0};
 }
