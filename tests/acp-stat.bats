@@ -450,6 +450,27 @@ turn_rec() {
 	assert_output 2000
 }
 
+# bats test_tags=slow
+@test "what sessions of recordings that have ended have used takes no memory" {
+	recordings() {
+		awk -v n="$1" 'BEGIN {
+			for (i = 1; i <= n; i++) {
+				printf "{\"acp-recording\":1,\"started\":\"2026-11-22T10:00:00.000000Z\"}\n"
+				printf "{\"t\":0,\"from\":\"client\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s%d\",\"prompt\":[]}}}\n", i
+				printf "{\"t\":1,\"from\":\"agent\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"inputTokens\":8700,\"outputTokens\":2,\"totalTokens\":8702}}}}\n"
+			}
+		}'
+	}
+	for n in 100 30000; do
+		recordings $n >ended
+		python3 -SE -c 'import resource, subprocess, sys
+subprocess.run(["acp-stat", "-f", "json", "ended"], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)' >out 2>peak.$n
+		assert_equal "$(jq -c 'select(.row == "turn") | [.count, .output_tokens]' out)" "[$n,$((2 * n))]"
+	done
+	[[ $B == */san ]] || (($(<peak.30000) < $(<peak.100) + 4000)) || fail "$(<peak.100) KiB, and $(<peak.30000) KiB"
+}
+
 @test "--max: a line for what is exceeded, and status 1" {
 	session_rec >s.rec
 	run -0 --separate-stderr acp-stat -f tsv s.rec

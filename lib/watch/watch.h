@@ -110,8 +110,9 @@ extern const struct cli_option watch_options[];
 int watch_run(struct watch *);
 /*
  * One of several streams that are shared, in a loop of the caller's: begins to attach to a socket, and never waits. Of the watch name,
- * frame->limit, limits and the functions from begin to end count; records that cannot be read go to `event`. over is called once: the stream has
- * ended, or (why) it could not be attached; the guest may be freed then. NULL, and *why says why not (to be freed; NULL out of memory).
+ * frame->limit, limits and the functions from begin to end count; records that cannot be read go to `event`. over is called once: the
+ * stream has ended, or (why) it could not be attached; the guest may be freed then. NULL, and *why says why not (to be freed; NULL out
+ * of memory).
  */
 struct watch_guest;
 struct watch_guest *watch_attach(struct watch *, struct loop *, const char *socket, enum attach_want,
