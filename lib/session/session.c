@@ -462,24 +462,19 @@ handle_update(struct sessions *c, struct session *s, struct slice kind, struct s
 	return 0;
 }
 
-/* Its requests are nobody's; what version 2 had accepted does not go on. */
-static void
-restart(struct sessions *c, enum acp_side agent)
-{
-	if (agent)
-		sessions_give_up(c, agent, slice(NULL, 0));
-	for (struct session *s = c->all; s; s = s->hh.next)
-		session_abandon(c, s);
-	session_emit(c, (struct session_event){.kind = SESSION_RESTARTED});
-}
-
 static int
 handle_notification(struct sessions *c, const struct session_message *seen)
 {
 	const struct msg *m = &seen->message.msg;
 
-	if (m->what == ACP_RESTARTED && seen->role != ACP_CLIENT && !(seen->enveloped && c->plain))
-		restart(c, seen->message.from);
+	/* The agent's requests are nobody's; what version 2 had accepted does not go on. */
+	if (m->what == ACP_RESTARTED && seen->role != ACP_CLIENT && !(seen->enveloped && c->plain)) {
+		if (seen->message.from)
+			sessions_give_up(c, seen->message.from, slice(NULL, 0));
+		for (struct session *s = c->all; s; s = s->hh.next)
+			session_abandon(c, s);
+		session_emit(c, (struct session_event){.kind = SESSION_RESTARTED});
+	}
 	if (seen->copy || !seen->session)
 		return 0;
 	if (m->what == ACP_SESSION_CANCEL)
