@@ -4,7 +4,7 @@
 #include <regex.h>
 #include <stdlib.h>
 
-#include "cmd/acp-tap/show.h"
+#include "cmd/acp-tap/pretty.h"
 
 enum { TAIL = 1024 }; /* bytes of a text in chunks that a hit may begin in before the last one */
 

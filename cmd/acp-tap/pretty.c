@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/acp-tap/show.h"
 #include "lib/base/people.h"
 #include "lib/run/proc.h"
 

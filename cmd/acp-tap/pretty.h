@@ -3,6 +3,7 @@
 #define PRETTY_H
 
 #include "cmd/acp-tap/format.h"
+#include "lib/base/cells.h"
 #include "lib/redact/redact.h"
 #include "lib/session/session.h"
 
@@ -20,6 +21,15 @@ void pretty_see(struct pretty *, const struct session_event *);
 int pretty_close(struct writer *, struct buf *to, const struct session_turn *, uint64_t t);
 /* How many cells a line of the output has. */
 unsigned pretty_width(const struct watch *);
+
+/* --- the contents of a message in a few words (preview.c) --- */
+
+/* Appends as much as the column has room for. */
+void preview_put(struct cells *, const struct message *);
+/* The style of a kind of update (a JSON string), or of a method. */
+enum style preview_style(struct slice name);
+/* The text of a chunk, as a JSON string; p NULL if the message is not a chunk or has no text. */
+struct slice preview_chunk(const struct message *, struct slice kind);
 
 /* --- short names for sessions --- */
 

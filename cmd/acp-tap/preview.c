@@ -1,7 +1,350 @@
-/* What the one line of a message shows, for each method and kind of update. */
-#include "cmd/acp-tap/show.h"
+/*
+ * preview: the contents of a message in a few words: which of its values are shown, for each method and kind of update, and how.
+ */
+#include "cmd/acp-tap/pretty.h"
 
-#include "lib/json/json.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/people.h"
+#include "lib/usage/usage.h"
+
+/* --- values. Each function takes any JSON value; absent ones (p NULL) write nothing --- */
+
+static struct slice
+show_find(struct slice object, const char *paths)
+{
+	char path[128];
+	struct slice v = object;
+	size_t n;
+
+	if (*paths == '\0')
+		return v;
+	for (;; paths += n + 1) {
+		n = strcspn(paths, "|");
+		snprintf(path, sizeof(path), "%.*s", (int)n, paths);
+		v = json_path(object, path);
+		if (v.p && json_type(v) != JSON_NULL)
+			return v;
+		if (!paths[n])
+			return slice(NULL, 0);
+	}
+}
+
+static void
+show_value(struct cells *c, struct slice v)
+{
+	cells_value(c, v);
+}
+
+/* A value that says something: {}, [] and null do not. */
+static void
+show_raw(struct cells *c, struct slice v)
+{
+	if (v.n > 2 && json_type(v) != JSON_NULL)
+		cells_value(c, v);
+}
+
+static void
+show_size(struct cells *c, struct slice v)
+{
+	char text[PEOPLE_FIGURE];
+
+	if (json_type(v) == JSON_STRING)
+		cells_ascii(c, people_bytes(text, v.n - 2));
+}
+
+static size_t
+count_of(struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	size_t n = 0;
+
+	if (json_type(v) != JSON_ARRAY)
+		return 0;
+	while (json_next(&it, &key, &value))
+		n++;
+	return n;
+}
+
+static void
+show_count(struct cells *c, struct slice v, const char *noun)
+{
+	size_t n = count_of(v);
+
+	cells_printf(c, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+static void
+show_pair(struct cells *c, struct slice first, const char *between, struct slice second)
+{
+	cells_value(c, first);
+	if (second.p) {
+		cells_ascii(c, between);
+		cells_value(c, second);
+	}
+}
+
+/* In another style. */
+static void
+show_styled(struct cells *c, enum style style, struct slice v)
+{
+	enum style before = c->style;
+
+	cells_style(c, style);
+	cells_value(c, v);
+	cells_style(c, before);
+}
+
+static void
+show_peer(struct cells *c, struct slice v)
+{
+	show_pair(c, show_find(v, "title|name"), " ", show_find(v, "version"));
+}
+
+static void
+show_servers(struct cells *c, struct slice v)
+{
+	if (count_of(v))
+		show_count(c, v, "MCP server");
+}
+
+static void
+show_each(struct cells *c, struct slice v, const char *separator, void (*show)(struct cells *, struct slice))
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	unsigned before = c->used;
+
+	if (json_type(v) != JSON_ARRAY) {
+		show(c, v);
+		return;
+	}
+	while (!c->cut && json_next(&it, &key, &value)) {
+		if (c->used > before)
+			cells_ascii(c, separator);
+		before = c->used;
+		show(c, value);
+	}
+}
+
+static void
+show_list(struct cells *c, struct slice v, const char *noun, void (*show)(struct cells *, struct slice))
+{
+	show_count(c, v, noun);
+	if (count_of(v)) {
+		cells_ascii(c, ": ");
+		show_each(c, v, ", ", show);
+	}
+}
+
+static void
+show_name(struct cells *c, struct slice v)
+{
+	cells_value(c, json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id|title|sessionId|uri") : v);
+}
+
+static void
+show_arguments(struct cells *c, struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	const char *separator = "";
+
+	if (json_type(v) != JSON_OBJECT) {
+		cells_value(c, v);
+		return;
+	}
+	for (; !c->cut && json_next(&it, &key, &value); separator = ", ") {
+		cells_ascii(c, separator);
+		show_pair(c, key, "=", value);
+	}
+}
+
+static void
+show_setting(struct cells *c, struct slice v)
+{
+	show_pair(c, show_find(v, "id|configId"), "=", show_find(v, "currentValue|value"));
+}
+
+/* --- content --- */
+
+/* A text, or the type of other content: [image image/png]. The contents of a resource have no type. */
+static void
+show_block(struct cells *c, struct slice v)
+{
+	struct slice type = show_find(v, "type"), what;
+
+	what = json_type(v) == JSON_OBJECT ? show_find(v, "text") : v;
+	if (json_type(v) != JSON_OBJECT || ((!type.p || json_string_is(type, "text")) && json_type(what) == JSON_STRING)) {
+		cells_value(c, what);
+		return;
+	}
+	cells_ascii(c, "[");
+	show_pair(c, type, type.p ? " " : "", show_find(v, "uri|resource.uri|mimeType|name"));
+	cells_ascii(c, "]");
+}
+
+/* What a tool shows: content, a diff, a terminal. */
+static void
+show_tool_content(struct cells *c, struct slice v)
+{
+	struct slice type = show_find(v, "type"), content = show_find(v, "content");
+
+	if (json_string_is(type, "diff")) {
+		cells_ascii(c, "diff ");
+		cells_value(c, show_find(v, "path"));
+	} else if (json_string_is(type, "terminal")) {
+		cells_ascii(c, "terminal ");
+		cells_value(c, show_find(v, "terminalId"));
+	} else {
+		show_block(c, content.p ? content : v);
+	}
+}
+
+static void
+show_tool_result(struct cells *c, struct slice v)
+{
+	struct slice content = show_find(v, "content");
+
+	if (json_type(show_find(v, "isError")) == JSON_TRUE)
+		show_styled(c, STYLE_RED, slice_of("error: "));
+	if (content.n > 2)
+		show_each(c, content, " ", show_block);
+	else
+		show_raw(c, show_find(v, "structuredContent"));
+}
+
+static void
+show_turn(struct cells *c, struct slice v)
+{
+	cells_value(c, show_find(v, "role"));
+	cells_ascii(c, ": ");
+	show_each(c, show_find(v, "content"), " ", show_block);
+}
+
+static void
+show_status(struct cells *c, struct slice v)
+{
+	static const struct {
+		const char *status;
+		enum style style;
+	} styles[] = {{"completed", STYLE_GREEN}, {"failed", STYLE_RED}, {"in_progress", STYLE_YELLOW}, {"", STYLE_DIM}};
+	size_t i = 0;
+
+	while (*styles[i].status && !json_string_is(v, styles[i].status))
+		i++;
+	show_styled(c, styles[i].style, v);
+}
+
+/* Later updates of a tool call often have its id only. */
+static void
+show_tool(struct cells *c, struct slice v)
+{
+	struct slice title = show_find(v, "title");
+
+	if (title.p)
+		cells_value(c, title);
+	else
+		show_styled(c, STYLE_DIM, show_find(v, "toolCallId"));
+}
+
+/* How far a plan is, and what is being done. */
+static void
+show_plan(struct cells *c, struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, entry, doing = {0};
+	size_t n = 0, done = 0;
+
+	if (json_type(v) != JSON_ARRAY)
+		return;
+	for (; json_next(&it, &key, &entry); n++) {
+		done += json_string_is(show_find(entry, "status"), "completed");
+		if (!doing.p && json_string_is(show_find(entry, "status"), "in_progress"))
+			doing = show_find(entry, "content");
+	}
+	cells_printf(c, "%zu of %zu done", done, n);
+	show_pair(c, slice(NULL, 0), "  ", doing);
+}
+
+/* --- usage --- */
+
+static enum style
+style_of_fill(uint64_t used, uint64_t size)
+{
+	if (usage_reaches(used, size, 95, false))
+		return STYLE_RED;
+	return usage_reaches(used, size, 90, true) ? STYLE_ORANGE : usage_reaches(used, size, 75, true) ? STYLE_YELLOW : STYLE_PLAIN;
+}
+
+/* Amounts come as binary floats in full: people are shown four decimals at most. */
+static void
+show_cost(struct cells *c, struct slice cost)
+{
+	struct slice amount = show_find(cost, "amount"), currency = show_find(cost, "currency");
+	char text[64];
+	size_t n;
+
+	if (json_type(amount) != JSON_NUMBER)
+		return;
+	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
+	snprintf(text, sizeof(text), "%.4f", strtod(text, NULL));
+	n = strlen(text);
+	while (n > 3 && text[n - 1] == '0' && text[n - 3] != '.')
+		text[--n] = '\0';
+	cells_ascii(c, "  ");
+	show_pair(c, slice_of(text), " ", currency);
+}
+
+static void
+show_usage(struct cells *c, struct slice v)
+{
+	struct slice cost = show_find(v, "cost");
+	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
+	uint64_t used, size = 0;
+	enum style before = c->style;
+
+	if (!json_u64(show_find(v, "used"), &used)) {
+		show_raw(c, v);
+		return;
+	}
+	if (json_u64(show_find(v, "size"), &size) && size > 0) {
+		cells_style(c, style_of_fill(used, size));
+		cells_printf(c, "%d%%", usage_percent(used, size));
+		cells_style(c, before);
+		cells_printf(c, "  %s/%s", people_count(a, used), people_count(b, size));
+	} else {
+		cells_ascii(c, people_count(a, used));
+	}
+	if (json_type(cost) == JSON_OBJECT)
+		show_cost(c, cost);
+}
+
+static void
+show_tokens(struct cells *c, struct slice v)
+{
+	static const struct {
+		const char *path, *name;
+	} counts[] = {{"inputTokens|input_tokens", "in"}, {"outputTokens|output_tokens", "out"},
+		{"totalTokens|total_tokens", "tokens"}};
+	unsigned start = c->used;
+	char text[PEOPLE_FIGURE];
+	uint64_t n;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (json_u64(show_find(v, counts[i].path), &n))
+			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
+}
+
+static void
+show_stop(struct cells *c, struct slice v)
+{
+	show_styled(c, json_string_is(v, "end_turn") ? STYLE_GREEN : json_string_is(v, "cancelled") ? STYLE_YELLOW : STYLE_RED, v);
+}
+
+/* --- what is shown --- */
 
 /* One piece of a preview: its path in the message, and how it is shown. */
 struct part {
@@ -12,143 +355,121 @@ struct part {
 	const char *noun; /* the elements of an array are counted, and each is shown */
 };
 
-enum { PARTS = 5 };
+enum { NAMES = 5, PARTS = 5 };
 
 struct preview {
-	const char *name;
+	const char *names[NAMES]; /* NULL ends them */
 	enum style style;
 	struct part parts[PARTS];
 };
 
 #define PEER(info) {show_peer, .path = info "|info"}, {show_value, .path = acp_protocol_version, .before = "protocol "}
-#define TOOL {show_status, .path = "status"}, {show_tool, .path = ""}, {show_tool_content, .path = "content", .each = " "}
+#define CONTENT {show_block, .path = "content", .each = " "}
+#define MORE {show_value, .path = "nextCursor", .before = "more from "}
 
 /* By the kind of an update. */
 static const struct preview updates[] = {
-	{"agent_message_chunk", STYLE_PLAIN, {{show_block, .path = "content", .each = " "}}},
-	{"agent_thought_chunk", STYLE_THOUGHT, {{show_block, .path = "content", .each = " "}}},
-	{"user_message_chunk", STYLE_BOLD, {{show_block, .path = "content", .each = " "}}},
-	{"agent_message", STYLE_PLAIN, {{show_block, .path = "content", .each = " "}}},
-	{"user_message", STYLE_BOLD, {{show_block, .path = "content", .each = " "}}},
-	{"tool_call", STYLE_YELLOW, {TOOL}},
-	{"tool_call_update", STYLE_YELLOW, {TOOL}},
-	{"plan", STYLE_BLUE, {{show_plan, .path = "entries"}}},
-	{"plan_update", STYLE_BLUE, {{show_plan, .path = "entries|plan.entries"}}},
-	{"available_commands_update", STYLE_DIM, {{show_name, .path = "availableCommands", .noun = "command"}}},
-	{"current_mode_update", STYLE_BLUE, {{show_value, .path = "currentModeId"}}},
-	{"config_option_update", STYLE_BLUE, {{show_setting, .path = "configOptions", .each = ", "}}},
-	{"session_info_update", STYLE_DIM, {{show_value, .path = "title"}}},
-	{"usage_update", STYLE_DIM, {{show_usage, .path = ""}}},
-	{"context_update", STYLE_DIM, {{show_usage, .path = ""}}},
-	{"subagent_update", STYLE_MAGENTA, {{show_value, .path = "state.state"}, {show_value, .path = "title|sessionId"},
+	{{"agent_message_chunk", "agent_message"}, STYLE_PLAIN, {CONTENT}},
+	{{"agent_thought_chunk"}, STYLE_THOUGHT, {CONTENT}},
+	{{"user_message_chunk", "user_message"}, STYLE_BOLD, {CONTENT}},
+	{{"tool_call", "tool_call_update"}, STYLE_YELLOW, {{show_status, .path = "status"}, {show_tool, .path = ""},
+		{show_tool_content, .path = "content", .each = " "}}},
+	{{"plan"}, STYLE_BLUE, {{show_plan, .path = "entries"}}},
+	{{"plan_update"}, STYLE_BLUE, {{show_plan, .path = "entries|plan.entries"}}},
+	{{"available_commands_update"}, STYLE_DIM, {{show_name, .path = "availableCommands", .noun = "command"}}},
+	{{"current_mode_update"}, STYLE_BLUE, {{show_value, .path = "currentModeId"}}},
+	{{"config_option_update"}, STYLE_BLUE, {{show_setting, .path = "configOptions", .each = ", "}}},
+	{{"session_info_update"}, STYLE_DIM, {{show_value, .path = "title"}}},
+	{{"usage_update", "context_update"}, STYLE_DIM, {{show_usage, .path = ""}}},
+	{{"subagent_update"}, STYLE_MAGENTA, {{show_value, .path = "state.state"}, {show_value, .path = "title|sessionId"},
 		{show_stop, .path = "state.stopReason"}}},
-	{"session_message", STYLE_MAGENTA, {{show_block, .path = "content", .each = " "}}},
-	{"session_message_chunk", STYLE_MAGENTA, {{show_block, .path = "content", .each = " "}}},
-	{"compaction_update", STYLE_BLUE, {{show_status, .path = "status"}, {show_block, .path = "summary", .each = " "},
+	{{"session_message", "session_message_chunk"}, STYLE_MAGENTA, {CONTENT}},
+	{{"compaction_update"}, STYLE_BLUE, {{show_status, .path = "status"}, {show_block, .path = "summary", .each = " "},
 		{show_value, .path = "error.message"}}},
-	{"compaction_summary_chunk", STYLE_BLUE, {{show_block, .path = "content", .each = " "}}},
-	{"notice", STYLE_YELLOW, {{show_value, .path = "severity", .after = ":"}, {show_value, .path = "title"}}},
-	{"state_update", STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
+	{{"compaction_summary_chunk"}, STYLE_BLUE, {CONTENT}},
+	{{"notice"}, STYLE_YELLOW, {{show_value, .path = "severity", .after = ":"}, {show_value, .path = "title"}}},
+	{{"state_update"}, STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
 		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
 };
 
-#define PAGE {show_value, .path = "cursor", .before = "from "}
-
 /* By the method, the params. */
 static const struct preview calls[] = {
-	{"session/prompt", STYLE_BOLD, {{show_block, .path = "prompt", .each = " "}}},
-	{"initialize", STYLE_PLAIN, {PEER("clientInfo")}},
-	{"proxy/initialize", STYLE_PLAIN, {PEER("clientInfo")}},
-	{"_proxy/initialize", STYLE_PLAIN, {PEER("clientInfo")}},
-	{"authenticate", STYLE_PLAIN, {{show_value, .path = "methodId"}}},
-	{"auth/login", STYLE_PLAIN, {{show_value, .path = "methodId"}}},
-	{"auth/status_update", STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
-	{"_auth/status_update", STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
-	{"session/new", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
-	{"session/load", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
-	{"session/resume", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
-	{"session/fork", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
-	{"session/cancel", STYLE_YELLOW, {{0}}},
-	{"session/close", STYLE_PLAIN, {{0}}},
-	{"session/set_mode", STYLE_BLUE, {{show_value, .path = "modeId"}}},
-	{"session/set_model", STYLE_BLUE, {{show_value, .path = "modelId"}}},
-	{"session/set_config_option", STYLE_BLUE, {{show_setting, .path = ""}}},
-	{"session/set_title", STYLE_DIM, {{show_value, .path = "title"}}},
-	{"session/request_permission", STYLE_MAGENTA, {{show_tool, .path = "toolCall", .after = "?"}, {show_name, .path = "options", .each = " | "}}},
-	{"fs/read_text_file", STYLE_CYAN, {{show_value, .path = "path"}, {show_value, .path = "line", .before = "from line "},
+	{{"session/prompt"}, STYLE_BOLD, {{show_block, .path = "prompt", .each = " "}}},
+	{{"initialize", "proxy/initialize", "_proxy/initialize"}, STYLE_PLAIN, {PEER("clientInfo")}},
+	{{"authenticate", "auth/login"}, STYLE_PLAIN, {{show_value, .path = "methodId"}}},
+	{{"auth/status_update", "_auth/status_update"}, STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
+	{{"session/new", "session/load", "session/resume", "session/fork"}, STYLE_PLAIN,
+		{{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+	{{"session/cancel"}, STYLE_YELLOW, {{0}}},
+	{{"session/close"}, STYLE_PLAIN, {{0}}},
+	{{"session/set_mode"}, STYLE_BLUE, {{show_value, .path = "modeId"}}},
+	{{"session/set_model"}, STYLE_BLUE, {{show_value, .path = "modelId"}}},
+	{{"session/set_config_option"}, STYLE_BLUE, {{show_setting, .path = ""}}},
+	{{"session/set_title"}, STYLE_DIM, {{show_value, .path = "title"}}},
+	{{"session/request_permission"}, STYLE_MAGENTA,
+		{{show_tool, .path = "toolCall", .after = "?"}, {show_name, .path = "options", .each = " | "}}},
+	{{"fs/read_text_file"}, STYLE_CYAN, {{show_value, .path = "path"}, {show_value, .path = "line", .before = "from line "},
 		{show_value, .path = "limit", .before = "lines "}}},
-	{"fs/write_text_file", STYLE_CYAN, {{show_value, .path = "path"}, {show_size, .path = "content"}}},
-	{"terminal/create", STYLE_CYAN, {{show_value, .path = "command"}, {show_value, .path = "args", .each = " "}}},
-	{"terminal/output", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{"terminal/kill", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{"terminal/release", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{"elicitation/create", STYLE_MAGENTA, {{show_value, .path = "message"}}},
-	{"$/cancel_request", STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}}},
-	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "acpId|serverId"}}},
-	{"mcp/message", STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
-	{"mcp/disconnect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+	{{"fs/write_text_file"}, STYLE_CYAN, {{show_value, .path = "path"}, {show_size, .path = "content"}}},
+	{{"terminal/create"}, STYLE_CYAN, {{show_value, .path = "command"}, {show_value, .path = "args", .each = " "}}},
+	{{"terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release"}, STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{{"elicitation/create"}, STYLE_MAGENTA, {{show_value, .path = "message"}}},
+	{{"$/cancel_request"}, STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}}},
+	{{"mcp/connect"}, STYLE_CYAN, {{show_value, .path = "acpId|serverId"}}},
+	{{"mcp/message"}, STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
+	{{"mcp/disconnect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 
 	/* Of MCP servers. */
-	{"tools/call", STYLE_YELLOW, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
-	{"tools/list", STYLE_CYAN, {PAGE}},
-	{"prompts/list", STYLE_CYAN, {PAGE}},
-	{"prompts/get", STYLE_CYAN, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
-	{"resources/list", STYLE_CYAN, {PAGE}},
-	{"resources/templates/list", STYLE_CYAN, {PAGE}},
-	{"resources/read", STYLE_CYAN, {{show_value, .path = "uri"}}},
-	{"resources/subscribe", STYLE_CYAN, {{show_value, .path = "uri"}}},
-	{"resources/unsubscribe", STYLE_CYAN, {{show_value, .path = "uri"}}},
-	{"sampling/createMessage", STYLE_MAGENTA, {{show_turn, .path = "messages", .each = " "}}},
-	{"logging/setLevel", STYLE_BLUE, {{show_value, .path = "level"}}},
-	{"notifications/progress", STYLE_DIM, {{show_value, .path = "progress"}, {show_value, .path = "total", .before = "of "},
+	{{"tools/call"}, STYLE_YELLOW, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{{"prompts/get"}, STYLE_CYAN, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}, STYLE_CYAN,
+		{{show_value, .path = "cursor", .before = "from "}}},
+	{{"resources/read", "resources/subscribe", "resources/unsubscribe"}, STYLE_CYAN, {{show_value, .path = "uri"}}},
+	{{"sampling/createMessage"}, STYLE_MAGENTA, {{show_turn, .path = "messages", .each = " "}}},
+	{{"logging/setLevel"}, STYLE_BLUE, {{show_value, .path = "level"}}},
+	{{"notifications/progress"}, STYLE_DIM, {{show_value, .path = "progress"}, {show_value, .path = "total", .before = "of "},
 		{show_value, .path = "message"}}},
-	{"notifications/message", STYLE_DIM, {{show_value, .path = "level", .after = ":"}, {show_value, .path = "logger"},
+	{{"notifications/message"}, STYLE_DIM, {{show_value, .path = "level", .after = ":"}, {show_value, .path = "logger"},
 		{show_value, .path = "data"}}},
-	{"notifications/cancelled", STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}, {show_value, .path = "reason"}}},
-	{"notifications/resources/updated", STYLE_DIM, {{show_value, .path = "uri"}}},
+	{{"notifications/cancelled"}, STYLE_YELLOW,
+		{{show_value, .path = acp_request_id, .before = "id "}, {show_value, .path = "reason"}}},
+	{{"notifications/resources/updated"}, STYLE_DIM, {{show_value, .path = "uri"}}},
 };
-
-#define SESSION {show_value, .path = "modes.currentModeId", .before = "mode "}, {show_value, .path = "models.currentModelId", .before = "model "}
-#define MORE {show_value, .path = "nextCursor", .before = "more from "}
 
 /* By the request's method, the result. */
 static const struct preview results[] = {
-	{"session/prompt", STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
+	{{"session/prompt"}, STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
 		{show_tokens, .path = "usage|_meta.quota.token_count"}, {show_value, .path = "messageId"}}},
-	{"session/request_permission", STYLE_MAGENTA, {{show_value, .path = "outcome.optionId|outcome.outcome"}}},
-	{"initialize", STYLE_PLAIN, {PEER("agentInfo|serverInfo")}},
-	{"proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
-	{"_proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
-	{"session/new", STYLE_PLAIN, {SESSION}},
-	{"session/load", STYLE_PLAIN, {SESSION}},
-	{"session/resume", STYLE_PLAIN, {SESSION}},
-	{"session/fork", STYLE_PLAIN, {SESSION}},
-	{"session/list", STYLE_PLAIN, {{show_name, .path = "sessions", .noun = "session"}}},
-	{"fs/read_text_file", STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {show_value, .path = "content"}}},
-	{"terminal/create", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{"terminal/output", STYLE_CYAN, {{show_value, .path = "exitStatus.exitCode", .before = "exit "}, {show_value, .path = "output"}}},
-	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, .path = "exitCode", .before = "exit "},
+	{{"session/request_permission"}, STYLE_MAGENTA, {{show_value, .path = "outcome.optionId|outcome.outcome"}}},
+	{{"initialize"}, STYLE_PLAIN, {PEER("agentInfo|serverInfo")}},
+	{{"proxy/initialize", "_proxy/initialize"}, STYLE_PLAIN, {PEER("agentInfo")}},
+	{{"session/new", "session/load", "session/resume", "session/fork"}, STYLE_PLAIN,
+		{{show_value, .path = "modes.currentModeId", .before = "mode "}, {show_value, .path = "models.currentModelId", .before = "model "}}},
+	{{"session/list"}, STYLE_PLAIN, {{show_name, .path = "sessions", .noun = "session"}}},
+	{{"fs/read_text_file"}, STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {show_value, .path = "content"}}},
+	{{"terminal/create"}, STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{{"terminal/output"}, STYLE_CYAN, {{show_value, .path = "exitStatus.exitCode", .before = "exit "}, {show_value, .path = "output"}}},
+	{{"terminal/wait_for_exit"}, STYLE_CYAN, {{show_value, .path = "exitCode", .before = "exit "},
 		{show_value, .path = "signal", .before = "signal "}}},
-	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+	{{"mcp/connect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 
 	/* Of MCP servers. */
-	{"server/discover", STYLE_PLAIN, {{show_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
-	{"tools/call", STYLE_YELLOW, {{show_tool_result, .path = ""}}},
-	{"tools/list", STYLE_CYAN, {{show_name, .path = "tools", .noun = "tool"}, MORE}},
-	{"prompts/list", STYLE_CYAN, {{show_name, .path = "prompts", .noun = "prompt"}, MORE}},
-	{"prompts/get", STYLE_CYAN, {{show_turn, .path = "messages", .each = " "}}},
-	{"resources/list", STYLE_CYAN, {{show_name, .path = "resources", .noun = "resource"}, MORE}},
-	{"resources/templates/list", STYLE_CYAN, {{show_name, .path = "resourceTemplates", .noun = "template"}, MORE}},
-	{"resources/read", STYLE_CYAN, {{show_block, .path = "contents", .each = " "}}},
-	{"sampling/createMessage", STYLE_MAGENTA, {{show_value, .path = "model"}, {show_turn, .path = ""}}},
+	{{"server/discover"}, STYLE_PLAIN, {{show_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
+	{{"tools/call"}, STYLE_YELLOW, {{show_tool_result, .path = ""}}},
+	{{"tools/list"}, STYLE_CYAN, {{show_name, .path = "tools", .noun = "tool"}, MORE}},
+	{{"prompts/list"}, STYLE_CYAN, {{show_name, .path = "prompts", .noun = "prompt"}, MORE}},
+	{{"prompts/get"}, STYLE_CYAN, {{show_turn, .path = "messages", .each = " "}}},
+	{{"resources/list"}, STYLE_CYAN, {{show_name, .path = "resources", .noun = "resource"}, MORE}},
+	{{"resources/templates/list"}, STYLE_CYAN, {{show_name, .path = "resourceTemplates", .noun = "template"}, MORE}},
+	{{"resources/read"}, STYLE_CYAN, {{show_block, .path = "contents", .each = " "}}},
+	{{"sampling/createMessage"}, STYLE_MAGENTA, {{show_value, .path = "model"}, {show_turn, .path = ""}}},
 };
 
 static const struct preview *
 find(const struct preview *all, size_t n, struct slice name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (json_string_is(name, all[i].name))
+		if (json_string_in(name, all[i].names))
 			return &all[i];
 	return NULL;
 }
