@@ -9,17 +9,8 @@
 #include "lib/base/calendar.h"
 #include "lib/run/proc.h"
 
-/* Room for the text of a record around its message: two numbers and the names. */
-enum { AROUND = 128, SECOND = 1000000 };
-
-static char *
-put_text(char *p, const char *text)
-{
-	size_t n = strlen(text);
-
-	memcpy(p, text, n);
-	return p + n;
-}
+/* Room for the text of a record around its message (two numbers and the names), and for the members of an event. */
+enum { AROUND = 128, MORE = 64, SECOND = 1000000 };
 
 static char *
 put_number(char *p, uint64_t n)
@@ -53,10 +44,10 @@ begin(struct buf *b, uint64_t t, int at, size_t more)
 
 	if (more > SIZE_MAX / 2 || buf_reserve(b, AROUND + more) < 0)
 		return -1;
-	p = put_text(b->p + b->n, "{\"t\":");
+	p = stpcpy(b->p + b->n, "{\"t\":");
 	p = recording_put_time(p, t);
 	if (at >= 0) {
-		p = put_text(p, ",\"at\":");
+		p = stpcpy(p, ",\"at\":");
 		p = put_number(p, (uint64_t)at);
 	}
 	b->n = (size_t)(p - b->p);
@@ -72,11 +63,11 @@ put_message(struct buf *b, uint64_t t, int at, enum acp_side from, const char *n
 
 	if (begin(b, t, at, text.n) < 0)
 		return -1;
-	p = put_text(b->p + b->n, from_members[from]);
-	p = put_text(p, name);
+	p = stpcpy(b->p + b->n, from_members[from]);
+	p = stpcpy(p, name);
 	if (text.n)
 		memcpy(p, text.p, text.n);
-	p = put_text(p + text.n, "}\n");
+	p = stpcpy(p + text.n, "}\n");
 	b->n = (size_t)(p - b->p);
 	return 0;
 }
@@ -138,73 +129,64 @@ recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, stru
 	return put_bytes(b, t, at, from, "stderr", text);
 }
 
-/* The beginning of an event. */
-static bool
-begin_event(struct buf *b, uint64_t t, int at, const char *name)
+/* An event. more: its members between `event` and `why`, JSON text with a comma before each. why: a text; p NULL: it has none. */
+static int
+put_event(struct buf *b, uint64_t t, int at, const char *name, const char *more, struct slice why)
 {
-	return begin(b, t, at, 0) == 0 && buf_printf(b, ",\"event\":\"%s\"", name) == 0;
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0 && buf_printf(b, ",\"event\":\"%s\"%s", name, more) == 0
+		&& (!why.p || (buf_add_string(b, ",\"why\":") == 0 && json_quote(why, b) == 0)));
 }
 
 int
 recording_put_exit(struct buf *b, uint64_t t, int at, int status)
 {
-	const char *name = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
-	size_t start = b->n;
-	bool ok = begin_event(b, t, at, "exit");
+	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	const char *name = number ? proc_signal_name(number) : NULL;
+	char more[MORE];
 
 	if (name)
-		ok = ok && buf_printf(b, ",\"signal\":\"%s\"", name) == 0;
-	else if (WIFSIGNALED(status))
-		ok = ok && buf_printf(b, ",\"signal\":\"%d\"", WTERMSIG(status)) == 0;
+		snprintf(more, sizeof(more), ",\"signal\":\"%s\"", name);
 	else
-		ok = ok && buf_printf(b, ",\"status\":%d", WEXITSTATUS(status)) == 0;
-	return finish(b, start, ok);
+		snprintf(more, sizeof(more), number ? ",\"signal\":\"%d\"" : ",\"status\":%d", number ? number : WEXITSTATUS(status));
+	return put_event(b, t, at, "exit", more, slice(NULL, 0));
 }
 
 int
 recording_put_eof(struct buf *b, uint64_t t, int at, enum acp_side from, bool torn)
 {
-	size_t start = b->n;
+	char more[MORE];
 
-	return finish(b, start, begin_event(b, t, at, "eof") && buf_add_string(b, from_members[from]) == 0
-		&& (!torn || buf_add_string(b, ",\"torn\":true") == 0));
+	snprintf(more, sizeof(more), "%s%s", from_members[from], torn ? ",\"torn\":true" : "");
+	return put_event(b, t, at, "eof", more, slice(NULL, 0));
 }
 
 int
 recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why)
 {
-	size_t start = b->n;
+	char more[MORE];
 
-	return finish(b, start, begin_event(b, t, at, "lost")
-		&& (from == ACP_UNKNOWN || buf_add_string(b, from_members[from]) == 0)
-		&& buf_printf(b, ",\"count\":%" PRIu64 ",\"why\":", count) == 0
-		&& json_quote(slice_of(why), b) == 0);
+	snprintf(more, sizeof(more), "%s,\"count\":%" PRIu64, from == ACP_UNKNOWN ? "" : from_members[from], count);
+	return put_event(b, t, at, "lost", more, slice_of(why));
 }
 
 int
 recording_put_restart(struct buf *b, uint64_t t, int at, struct slice why)
 {
-	size_t start = b->n;
-
-	return finish(b, start, begin_event(b, t, at, "restart")
-		&& (!why.p || (buf_add_string(b, ",\"why\":") == 0 && json_quote(why, b) == 0)));
+	return put_event(b, t, at, "restart", "", why);
 }
 
 int
 recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
 {
-	size_t start = b->n;
-
-	return finish(b, start, begin_event(b, t, at, "error") && buf_add_string(b, ",\"why\":") == 0
-		&& json_quote(slice_of(why), b) == 0);
+	return put_event(b, t, at, "error", "", slice_of(why));
 }
 
 int
 recording_put_rotated(struct buf *b, uint64_t t, int at)
 {
-	size_t start = b->n;
-
-	return finish(b, start, begin_event(b, t, at, "rotated"));
+	return put_event(b, t, at, "rotated", "", slice(NULL, 0));
 }
 
 /* --- the header --- */
