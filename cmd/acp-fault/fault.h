@@ -140,8 +140,8 @@ struct fault_kind {
 	const char *option, *name; /* name: in the report */
 	/* Reads the option's argument, which it may change and point into. Returns NULL, or what was expected, a static text. */
 	const char *(*read)(struct argument *, char *text);
-	/* Returns whether it can hit this message. NULL: it can hit any. */
-	bool (*applies)(const struct argument *, const struct message *);
+	/* The part of a message that it changes; p NULL: it cannot hit this one. NULL: it can hit any. */
+	struct slice (*part)(const struct msg *);
 	/* Applies it to the line, and reports it. Returns 0, or -1 when out of memory. NULL: it hits the end of a direction, not a line. */
 	int (*act)(struct work *);
 	unsigned flags;

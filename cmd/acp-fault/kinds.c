@@ -121,62 +121,34 @@ parse_error(struct argument *a, char *text)
 	return parse_method(a, text);
 }
 
-/* --- what they can hit --- */
+/* --- what they change: slices of the message; p NULL: it has none, and the fault cannot hit it --- */
 
-/* The session id in the params of a message, a JSON string that points into it; p NULL: none. */
+/* The session id in the params, a JSON string. */
 static struct slice
 session_of(const struct msg *m)
 {
-	struct slice session = json_get(m->params, acp_session_id);
-
-	return json_type(session) == JSON_STRING ? session : slice(NULL, 0);
+	return json_get_string(m->params, acp_session_id);
 }
 
-static bool
-is_response(const struct argument *a, const struct message *s)
+static struct slice
+id_of_response(const struct msg *m)
 {
-	(void)a;
-	return s->msg.kind == MSG_RESPONSE;
+	return m->kind == MSG_RESPONSE ? m->id : slice(NULL, 0);
 }
 
-static bool
-is_notification(const struct argument *a, const struct message *s)
+static struct slice
+notification(const struct msg *m)
 {
-	(void)a;
-	return s->msg.kind == MSG_NOTIFICATION;
+	return m->kind == MSG_NOTIFICATION ? m->text : slice(NULL, 0);
 }
 
-static bool
-is_request_of(const struct argument *a, const struct message *s)
-{
-	char *why = NULL;
-	bool yes = select_match(a->method, s, &why);
-
-	free(why);
-	return yes;
-}
-
-static bool
-names_session(const struct argument *a, const struct message *s)
-{
-	(void)a;
-	return session_of(&s->msg).p != NULL;
-}
-
-/* The object of params or a result that its _meta would be in; p NULL: it can have none. */
+/* The object of params or a result that its _meta would be in. */
 static struct slice
 body_of(const struct msg *m)
 {
 	struct slice body = m->kind == MSG_RESPONSE ? m->result : m->params, meta = json_get(body, "_meta");
 
 	return json_type(body) == JSON_OBJECT && (!meta.p || json_type(meta) == JSON_OBJECT) ? body : slice(NULL, 0);
-}
-
-static bool
-has_body(const struct argument *a, const struct message *s)
-{
-	(void)a;
-	return body_of(&s->msg).p != NULL;
 }
 
 /* --- the report --- */
@@ -311,7 +283,7 @@ change_id(struct work *w)
 	if (change(w) < 0)
 		return -1;
 	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, NULL);
-	was = w->fault == FAULT_STALE_SESSION ? session_of(&m) : m.id;
+	was = fault_kind(w->fault)->part(&m);
 	if (!was.p)
 		return 0;
 	if (other_id(&w->chance, w->fault, was, &is) < 0)
@@ -549,18 +521,18 @@ exit_after(struct work *w)
 
 const struct fault_kind fault_kinds[FAULTS] = {
 	{FAULT_NOISE, "noise", "noise", parse_probability, NULL, add_noise, KIND_DICE | KIND_BY_TIME},
-	{FAULT_ERROR, "error", "error", parse_error, is_request_of, answer, 0},
-	{FAULT_HANG, "hang", "hang", parse_method, is_request_of, discard, 0},
+	{FAULT_ERROR, "error", "error", parse_error, NULL, answer, 0},
+	{FAULT_HANG, "hang", "hang", parse_method, NULL, discard, 0},
 	{FAULT_DROP, "drop", "drop", parse_probability, NULL, discard, 0},
-	{FAULT_STALE_SESSION, "stale-session", "stale-session", parse_probability, names_session, change_id, KIND_DICE},
-	{FAULT_WRONG_ID, "wrong-id", "wrong-id", parse_probability, is_response, change_id, KIND_DICE},
-	{FAULT_ID_TYPE, "id-type", "id-type", parse_probability, is_response, change_id, KIND_DICE},
-	{FAULT_PAD, "pad", "pad", parse_size, has_body, pad, 0},
+	{FAULT_STALE_SESSION, "stale-session", "stale-session", parse_probability, session_of, change_id, KIND_DICE},
+	{FAULT_WRONG_ID, "wrong-id", "wrong-id", parse_probability, id_of_response, change_id, KIND_DICE},
+	{FAULT_ID_TYPE, "id-type", "id-type", parse_probability, id_of_response, change_id, KIND_DICE},
+	{FAULT_PAD, "pad", "pad", parse_size, body_of, pad, 0},
 	{FAULT_CORRUPT, "corrupt", "corrupt", parse_probability, NULL, corrupt, KIND_DICE},
 	{FAULT_TRUNCATE, "truncate", "truncate", parse_probability, NULL, cut_short, KIND_DICE},
 	{FAULT_DUPLICATE, "duplicate", "duplicate", parse_probability, NULL, duplicate, 0},
 	{FAULT_REORDER, "reorder", "reorder", parse_wait, NULL, wait_for_other, 0},
-	{FAULT_OVERTAKE, "overtake", "overtake", parse_wait, is_notification, wait_for_other, 0},
+	{FAULT_OVERTAKE, "overtake", "overtake", parse_wait, notification, wait_for_other, 0},
 	{FAULT_DELAY, "delay", "delay", parse_delay, NULL, delay, 0},
 	{FAULT_STALL, "stall", "stall", parse_duration, NULL, stall, KIND_BY_TIME},
 	{FAULT_SPLIT, "split", "split", parse_split, NULL, split, 0},

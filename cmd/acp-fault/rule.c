@@ -88,6 +88,7 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 	struct chance c = match_chance(x, r, dir, t->n);
 	const struct fault_kind *k;
 	char *why = NULL;
+	struct select *method;
 	bool selected;
 	size_t i;
 
@@ -103,7 +104,8 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 		return;
 	for (; i < FAULTS; i++) {
 		k = &fault_kinds[i];
-		if (!match_is_for_messages(r, k) || (k->applies && !k->applies(&r->of[k->fault], s)))
+		method = r->of[k->fault].method;
+		if (!match_is_for_messages(r, k) || (k->part && !k->part(&s->msg).p) || (method && !select_match(method, s, &why)))
 			continue;
 		if (rule_try(r, k, s->t, &c) && !t->hits[k->fault]) {
 			t->hits[k->fault] = r;
