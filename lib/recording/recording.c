@@ -126,7 +126,8 @@ read_slowly(struct recording *rec, struct record *r)
 		return recording_bare(rec, r);
 	if (!is_our_hop(rec, v[AT]))
 		return other_hop(rec, v[AT]);
-	r->from = recording_side(v[FROM]);
+	for (r->from = ACP_AGENT; r->from != ACP_UNKNOWN && !json_string_is(v[FROM], acp_side_name(r->from)); r->from--)
+		;
 	r->at = v[AT];
 	time = v[T].p ? v[T] : v[TS];
 	r->timed = time.p && recording_seconds(time, &r->t);

@@ -33,8 +33,6 @@ enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, 
 
 /* Values (recording_values.c). */
 enum { RECORDING_SECOND = 1000000 };
-/* "client" and "agent"; ACP_UNKNOWN for all else, p NULL among it. */
-enum acp_side recording_side(struct slice name);
 /* The text of a JSON string, in rec->text. */
 enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
 /* The record cannot be read, because of this slice of its line. */

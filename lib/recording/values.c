@@ -38,14 +38,6 @@ recording_seconds(struct slice number, uint64_t *us)
 	return true;
 }
 
-enum acp_side
-recording_side(struct slice name)
-{
-	if (json_string_is(name, acp_side_name(ACP_CLIENT)))
-		return ACP_CLIENT;
-	return json_string_is(name, acp_side_name(ACP_AGENT)) ? ACP_AGENT : ACP_UNKNOWN;
-}
-
 enum outcome
 recording_unescape(struct recording *rec, struct slice string, struct slice *text)
 {
