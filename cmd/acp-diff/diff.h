@@ -35,6 +35,7 @@ enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
 
 /* What is compared of an item: a message, or a line that is not one. There are as many as messages: they are kept small. */
 struct entry {
+	struct entry *prev, *next; /* in turn->items */
 	uint8_t from;       /* enum acp_side */
 	uint8_t kind;       /* enum msg_kind */
 	bool streamed : 1;   /* a chunk of a text */
@@ -45,7 +46,6 @@ struct entry {
 	bool moved : 1;        /* its partner comes elsewhere in its direction */
 	bool out_of_order : 1; /* a client's: and that breaks the order of requests */
 	uint16_t what;         /* enum acp_method; of a response its request's */
-	uint32_t at;           /* in turn->items */
 	uint32_t nnames;
 	size_t names; /* the index of its first one in its file's names */
 	uint64_t line;
@@ -56,8 +56,7 @@ struct entry {
 	struct entry *piece; /* of a text or a tool call: the next message, or NULL */
 	uint64_t around;    /* of a chunk: the digest of all but its text */
 	uint32_t index;     /* of the item */
-	uint32_t ntext;
-	char *text;         /* as --normalize has it, or noise as a string; or NULL */
+	struct slice text;  /* as --normalize has it, or noise as a string; or p NULL */
 	uint64_t alike[LIKENESSES]; /* digests: the same for items that are alike so far */
 };
 
@@ -65,7 +64,7 @@ struct entry {
 struct turn {
 	struct diff_session *session;
 	uint64_t number;
-	struct list items; /* struct entry, in the order of the recording */
+	struct entry *items; /* in the order of the recording */
 	struct entry *prompt;
 	bool accepted; /* version 2 has accepted its prompt: an idle state ends it */
 	bool ended;
@@ -84,6 +83,7 @@ struct diff_session {
 };
 
 struct found {
+	struct found *prev, *next;
 	enum difference_kind kind;
 	bool whole; /* the message is missing or unexpected, or has moved */
 	bool moved;
@@ -91,13 +91,12 @@ struct found {
 	struct slice path;         /* as of compare.h */
 	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: diff_value */
 	uint64_t line;             /* of the recording, at or after which it is reported */
-	size_t nth;
 };
 
 /* A turn on both sides, or on one. */
 struct section {
 	struct turn *turn[SIDES];
-	struct list found; /* struct found, in the order of the recording */
+	struct found *found; /* in the order of the recording */
 	uint64_t messages, differences, moved;
 };
 
@@ -107,7 +106,7 @@ struct chain;
 struct file {
 	const char *path;
 	struct items items;
-	struct list entries;       /* struct entry, of each item, or NULL where it is left out */
+	struct entry **entries;    /* of each item, or NULL where it is left out */
 	struct list order;         /* struct diff_session, in the order of the recording; the first is what belongs to none */
 	struct list names;         /* struct name, of one item after another */
 	struct diff_session **sessions; /* by the numbers of items.h; NULL where nothing belongs to it */
@@ -133,17 +132,20 @@ struct diff_options {
 
 /* How long the responses to a method took: the medians. */
 struct method_time {
-	struct buf name; /* plain */
+	struct method_time *next;
+	struct slice name; /* plain */
 	uint64_t us[SIDES];
 	bool slower;     /* than is allowed */
 };
 
 struct diff {
 	const struct diff_options *options;
+	struct kept *kept;     /* all that diff_new has made */
 	struct normalize *normalize; /* or NULL */
 	struct ids *ids;
 	struct file file[SIDES];
-	struct list sections; /* struct section */
+	size_t nentries;       /* of both */
+	struct list sections;  /* struct section */
 	uint64_t differing, messages, differences, moved;
 	struct method_time *times;
 	size_t ntimes, slower;
@@ -152,14 +154,17 @@ struct diff {
 
 /* 0, or -1 with errno. */
 int list_add(struct list *, void *);
-/* Adds something new of that size, zeroed. NULL with errno. */
-void *list_new(struct list *, size_t size);
+/* Memory that lasts until diff_free, zeroed. NULL with errno. */
+void *diff_new(struct diff *, size_t size);
+/* A copy of the bytes that lasts as long; p NULL with errno. */
+struct slice diff_keep(struct diff *, struct slice);
+/* Frees all that was read. */
+void diff_free(struct diff *);
 
 /* --- reading (load.c) --- */
 
 /* Reads both recordings. 0, or an exit status; what was wrong has been reported. */
 int load(struct diff *, enum side);
-void unload(struct diff *, enum side);
 enum side item_side(const struct entry *);
 /*
  * The message of an item, of a tool call with its last state, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with
@@ -189,7 +194,6 @@ int diff_run(struct diff *);
 
 /* Compares how long responses took: diff.times. 0, or -1 with errno. */
 int compare_times(struct diff *);
-void free_times(struct diff *);
 
 /* --- differences (sections.c) --- */
 

@@ -1,6 +1,4 @@
 /* Digests: numbers that are the same for items that are the same, so that partners are found without comparing all with all. */
-#include <stdlib.h>
-
 #include "cmd/acp-diff/diff.h"
 
 struct naming {
@@ -25,15 +23,13 @@ note_name(void *arg, enum acp_id what, struct slice id)
 		return false;
 	HASH_FIND(hh, s->names, key->p, key->n, n);
 	if (!n) {
-		n = calloc(1, sizeof(*n) + key->n);
+		n = diff_new(naming->d, sizeof(*n) + key->n);
 		if (!n)
 			return false;
 		memcpy(n->key, key->p, key->n);
 		HASH_ADD(hh, s->names, key, key->n, n);
-		if (!n->hh.tbl) {
-			free(n);
+		if (!n->hh.tbl)
 			return false;
-		}
 		item->introduces = true;
 	}
 	item->nnames++;
@@ -118,13 +114,13 @@ make_digests(struct diff *d, bool common)
 	uint64_t names;
 
 	for (int side = 0; side < SIDES; side++) {
-		const struct list *items = &d->file[side].entries;
+		const struct file *f = &d->file[side];
 
-		for (size_t i = 0; i < items->n; i++)
-			if (is_selected(items->at[i], common) && digest(d, items->at[i]) < 0)
+		for (size_t i = 0; i < f->items.n; i++)
+			if (is_selected(f->entries[i], common) && digest(d, f->entries[i]) < 0)
 				return -1;
-		for (size_t i = 0; i < items->n; i++) {
-			item = items->at[i];
+		for (size_t i = 0; i < f->items.n; i++) {
+			item = f->entries[i];
 			if (!is_selected(item, common))
 				continue;
 			names = 0;

@@ -1,6 +1,8 @@
 /* A recording becomes sessions, turns and items. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
 #include "lib/base/cli.h"
@@ -33,25 +35,40 @@ list_add(struct list *l, void *p)
 	return 0;
 }
 
-void *
-list_new(struct list *l, size_t size)
-{
-	void *p = calloc(1, size);
+struct kept {
+	struct kept *next;
+	_Alignas(max_align_t) char bytes[];
+};
 
-	if (p && list_add(l, p) == 0)
-		return p;
-	free(p);
-	return NULL;
+void *
+diff_new(struct diff *d, size_t size)
+{
+	struct kept *k = calloc(1, sizeof(*k) + size);
+
+	if (!k)
+		return NULL;
+	LL_PREPEND(d->kept, k);
+	return k->bytes;
+}
+
+struct slice
+diff_keep(struct diff *d, struct slice s)
+{
+	char *copy = diff_new(d, s.n);
+
+	if (copy && s.n)
+		memcpy(copy, s.p, s.n);
+	return slice(copy, s.n);
 }
 
 /* --- sessions and turns --- */
 
 static struct turn *
-add_turn(struct diff_session *s)
+add_turn(struct diff *d, struct diff_session *s)
 {
-	struct turn *t = list_new(&s->turns, sizeof(*t));
+	struct turn *t = diff_new(d, sizeof(*t));
 
-	if (!t)
+	if (!t || list_add(&s->turns, t) < 0)
 		return NULL;
 	t->session = s;
 	t->number = s->turns.n - 1;
@@ -68,8 +85,8 @@ get_session(struct diff *d, enum side side, uint32_t number)
 
 	if (s)
 		return s;
-	s = list_new(&f->order, sizeof(*s));
-	if (!s || !add_turn(s))
+	s = diff_new(d, sizeof(*s));
+	if (!s || list_add(&f->order, s) < 0 || !add_turn(d, s))
 		return NULL;
 	s->side = side;
 	s->number = f->order.n - 1;
@@ -84,25 +101,15 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 {
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
-	struct entry *e = calloc(1, sizeof(*e));
+	struct entry *e = diff_new(d, sizeof(*e));
 
 	if (!e)
 		return NULL;
-	f->entries.at[index] = e;
-	*e = (struct entry){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index,
-		.turn = t, .at = (uint32_t)t->items.n};
-	return list_add(&t->items, e) < 0 ? NULL : e;
-}
-
-static int
-keep_text(struct entry *item, struct slice text)
-{
-	item->text = malloc(text.n + 1);
-	if (!item->text)
-		return -1;
-	memcpy(item->text, text.p, text.n);
-	item->ntext = (uint32_t)text.n;
-	return 0;
+	*e = (struct entry){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index, .turn = t};
+	f->entries[index] = e;
+	DL_APPEND(t->items, e);
+	d->nentries++;
+	return e;
 }
 
 /* The key of the chain that an update belongs to, in d->scratch: 1; 0 where it belongs to none, -1 out of memory. */
@@ -148,15 +155,13 @@ join_chain(struct diff *d, struct entry *item, const struct msg *m)
 		item->continues = true;
 		t->last->piece = item;
 	} else if (!t) {
-		t = calloc(1, sizeof(*t) + d->scratch.n);
+		t = diff_new(d, sizeof(*t) + d->scratch.n);
 		if (!t)
 			return -1;
 		memcpy(t->key, d->scratch.p, d->scratch.n);
 		HASH_ADD(hh, f->chains, key, d->scratch.n, t);
-		if (!t->hh.tbl) {
-			free(t);
+		if (!t->hh.tbl)
 			return -1;
-		}
 	}
 	t->last = item;
 	t->ended = item->called && ((item->continues && t->ended) || session_status_is_final(json_path(m->params, "update.status")));
@@ -213,7 +218,7 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct en
 	if (!s)
 		return NULL;
 	if (item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT && s->id.p) {
-		t = add_turn(s);
+		t = add_turn(d, s);
 		if (t)
 			t->ended = item->pair == ITEM_NONE;
 		return t;
@@ -251,7 +256,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
 	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
-	struct entry *request = responds ? f->entries.at[item->pair] : NULL, *e;
+	struct entry *request = responds ? f->entries[item->pair] : NULL, *e;
 	struct turn *t = turn_of(d, side, item, request);
 	enum normalized n = NORMALIZE_DONE;
 	struct msg m;
@@ -268,7 +273,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	if (n != NORMALIZE_DONE)
 		return n == NORMALIZE_FAILED ? -1 : 0;
 	e = add_entry(d, side, index, t);
-	if (!e || (d->normalize && keep_text(e, m.text) < 0))
+	if (!e || (d->normalize && !(e->text = diff_keep(d, m.text)).p))
 		return -1;
 	e->kind = (uint8_t)m.kind;
 	e->what = (uint16_t)(responds ? item->what : m.what);
@@ -297,7 +302,7 @@ put_noise(struct diff *d, enum side side, uint32_t index)
 	if (json_quote(text, &d->text[side]) < 0)
 		return -1;
 	e = add_entry(d, side, index, s->turns.at[0]);
-	return e ? keep_text(e, buf_slice(&d->text[side])) : -1;
+	return e && (e->text = diff_keep(d, buf_slice(&d->text[side]))).p ? 0 : -1;
 }
 
 /* --- all of it --- */
@@ -326,14 +331,14 @@ put_items(struct diff *d, enum side side)
 {
 	struct file *f = &d->file[side];
 
-	f->sessions = calloc(f->items.nsessions, sizeof(struct diff_session *));
-	if (!f->sessions || !get_session(d, side, 0))
+	f->sessions = diff_new(d, f->items.nsessions * sizeof(struct diff_session *));
+	f->entries = diff_new(d, f->items.n * sizeof(struct entry *));
+	if (!f->sessions || !f->entries || !get_session(d, side, 0))
 		return -1;
 	for (size_t i = 0; i < f->items.n; i++) {
 		const struct item *item = &f->items.at[i];
 
-		if (list_add(&f->entries, NULL) < 0 ||
-			(item->record == RECORD_MESSAGE && put_message(d, side, (uint32_t)i) < 0) ||
+		if ((item->record == RECORD_MESSAGE && put_message(d, side, (uint32_t)i) < 0) ||
 			(item->record == RECORD_NOISE && put_noise(d, side, (uint32_t)i) < 0))
 			return -1;
 	}
@@ -345,7 +350,6 @@ load(struct diff *d, enum side side)
 {
 	const struct diff_options *o = d->options;
 	struct file *f = &d->file[side];
-	struct chain *t, *next;
 	int status;
 
 	f->path = strcmp(o->path[side], "-") == 0 ? "standard input" : o->path[side];
@@ -360,46 +364,34 @@ load(struct diff *d, enum side side)
 		if (status == EXIT_FAILED)
 			cli_warn(name, "%s", strerror(errno));
 	}
-	HASH_ITER(hh, f->chains, t, next) {
-		HASH_DEL(f->chains, t);
-		free(t);
-	}
+	HASH_CLEAR(hh, f->chains);
 	return status;
 }
 
 void
-unload(struct diff *d, enum side side)
+diff_free(struct diff *d)
 {
-	struct file *f = &d->file[side];
-	struct diff_session *s;
-	struct name *n, *next;
-	struct entry *e;
+	struct kept *k;
 
-	for (size_t i = 0; i < f->entries.n; i++) {
-		e = f->entries.at[i];
-		free(e ? e->text : NULL);
-		free(e);
-	}
-	free(f->entries.at);
-	free(f->sessions);
-	for (size_t i = 0; i < f->order.n; i++) {
-		s = f->order.at[i];
-		HASH_ITER(hh, s->names, n, next) {
-			HASH_DEL(s->names, n);
-			free(n);
+	for (struct file *f = d->file; f < d->file + SIDES; f++) {
+		for (size_t i = 0; i < f->order.n; i++) {
+			struct diff_session *s = f->order.at[i];
+
+			HASH_CLEAR(hh, s->names);
+			free(s->turns.at);
 		}
-		for (size_t k = 0; k < s->turns.n; k++) {
-			free(((struct turn *)s->turns.at[k])->items.at);
-			free(s->turns.at[k]);
-		}
-		free(s->turns.at);
-		free(s);
+		free(f->order.at);
+		free(f->names.at);
+		items_close(&f->items);
+		buf_free(&d->text[f - d->file]);
+		buf_free(&d->state[f - d->file]);
 	}
-	free(f->order.at);
-	free(f->names.at);
-	items_close(&f->items);
-	buf_free(&d->text[side]);
-	buf_free(&d->state[side]);
+	free(d->sections.at);
+	buf_free(&d->scratch);
+	while ((k = d->kept)) {
+		LL_DELETE(d->kept, k);
+		free(k);
+	}
 }
 
 /* --- what an item says --- */
@@ -413,12 +405,10 @@ item_side(const struct entry *item)
 static int
 read_message(struct diff *d, const struct entry *item, struct msg *m)
 {
-	struct slice text = slice(item->text, item->ntext);
-
-	if (!item->text)
+	if (!item->text.p)
 		return items_message(&d->file[item_side(item)].items, item->index, m);
-	if (item->kind == MSG_NOISE || msg_scan(text, m, NULL) == MSG_NOISE)
-		*m = (struct msg){.text = text};
+	if (item->kind == MSG_NOISE || msg_scan(item->text, m, NULL) == MSG_NOISE)
+		*m = (struct msg){.text = item->text};
 	if (item->kind == MSG_RESPONSE)
 		m->what = (enum acp_method)item->what;
 	return 0;

@@ -103,47 +103,24 @@ compile(const struct diff_options *o)
 
 /* --- all of it --- */
 
-static void
-free_sections(struct list *sections)
-{
-	struct section *s;
-
-	for (size_t i = 0; i < sections->n; i++) {
-		s = sections->at[i];
-		for (size_t k = 0; k < s->found.n; k++)
-			free(s->found.at[k]);
-		free(s->found.at);
-		free(s);
-	}
-	free(sections->at);
-}
-
 static int
 run(struct diff *d)
 {
 	const struct diff_options *o = d->options;
 	int status = load(d, RECORDED);
-	bool any = false;
 
 	if (status == 0)
 		status = load(d, LIVE);
 	if (status)
 		return status;
-	for (size_t i = 0; i < SIDES; i++)
-		for (size_t k = 0; !any && k < d->file[i].entries.n; k++)
-			any = d->file[i].entries.at[k];
-	if (!any) {
+	if (d->nentries == 0) {
 		cli_warn(name, "--normalize leaves out every message: there is nothing to compare");
 		return EXIT_USAGE;
 	}
 	d->ids = ids_new(o->keep_paths);
 	if (o->label)
 		d->file[LIVE].path = o->label;
-	if (!d->ids || diff_run(d) < 0) {
-		cli_warn(name, "%s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	if (o->max_slower >= 0 && compare_times(d) < 0) {
+	if (!d->ids || diff_run(d) < 0 || (o->max_slower >= 0 && compare_times(d) < 0)) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -180,13 +157,9 @@ main(int argc, char **argv)
 	o.path[LIVE] = words[1];
 	d.normalize = compile(&o);
 	status = run(&d);
-	unload(&d, RECORDED);
-	unload(&d, LIVE);
-	free_sections(&d.sections);
-	free_times(&d);
+	diff_free(&d);
 	ids_free(d.ids);
 	normalize_free(d.normalize);
-	buf_free(&d.scratch);
 	buf_free(&o.ignore);
 	return status;
 }

@@ -1,5 +1,6 @@
 /* Which session, turn and message of the one recording is which of the other. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
 #include "lib/match/rows.h"
@@ -41,14 +42,10 @@ collect(const struct list *turns, enum acp_direction dir, bool introducing, stru
 	struct entry *item;
 
 	for (size_t i = 0; i < turns->n; i++) {
-		const struct turn *t = turns->at[i];
-
-		for (size_t k = 0; k < t->items.n; k++) {
-			item = t->items.at[k];
+		DL_FOREACH(((struct turn *)turns->at[i])->items, item)
 			if (is_in_direction(item, dir) && !item->request && !item->partner && (item->introduces || !introducing) &&
 				list_add(to, item) < 0)
 				return -1;
-		}
 	}
 	return 0;
 }
@@ -226,19 +223,14 @@ find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 	/* Responses to what belongs to no session come as those sessions interleave. */
 	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
 	struct list items = {0};
-	const struct turn *t;
 	struct entry *item;
 	size_t *lines;
 	int r = -1;
 
-	for (size_t i = 0; i < s->turns.n; i++) {
-		t = s->turns.at[i];
-		for (size_t k = 0; k < t->items.n; k++) {
-			item = t->items.at[k];
+	for (size_t i = 0; i < s->turns.n; i++)
+		DL_FOREACH(((struct turn *)s->turns.at[i])->items, item)
 			if (is_in_direction(item, dir) && item->partner && (!item->request || responses) && list_add(&items, item) < 0)
 				goto end;
-		}
-	}
 	/* A response belongs to the turn of its request, and may have come in a later one. */
 	if (items.n)
 		qsort(items.at, items.n, sizeof(void *), by_line);
@@ -264,10 +256,10 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 {
 	struct section *s;
 
-	if ((!a || a->items.n == 0) && (!b || b->items.n == 0))
+	if ((!a || !a->items) && (!b || !b->items))
 		return 0;
-	s = list_new(&d->sections, sizeof(*s));
-	if (!s)
+	s = diff_new(d, sizeof(*s));
+	if (!s || list_add(&d->sections, s) < 0)
 		return -1;
 	s->turn[RECORDED] = a;
 	s->turn[LIVE] = b;
@@ -337,26 +329,15 @@ add_sections(struct diff *d, const struct list *a, const struct list *b, const s
 }
 
 static int
-compare_sections(struct diff *d, size_t section)
-{
-	for (; section < d->sections.n; section++)
-		if (compare_section(d, d->sections.at[section]) < 0)
-			return -1;
-	return 0;
-}
-
-static int
 pair_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
 {
-	size_t *partner = calloc(a->turns.n, sizeof(*partner)), first = d->sections.n;
-	int r = -1;
-
-	if (partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
+	size_t *partner = calloc(a->turns.n, sizeof(*partner));
+	bool done = partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
 		add_sections(d, &a->turns, &b->turns, partner) == 0 && pair_across_turns(d, a, b) == 0 &&
-		find_moved(d, a, ACP_DOWN) == 0 && find_moved(d, a, ACP_UP) == 0)
-		r = compare_sections(d, first);
+		find_moved(d, a, ACP_DOWN) == 0 && find_moved(d, a, ACP_UP) == 0;
+
 	free(partner);
-	return r;
+	return done ? 0 : -1;
 }
 
 /* --- sessions --- */
@@ -415,12 +396,20 @@ pair_sessions(struct diff *d)
 static int
 add_unpaired(struct diff *d, struct diff_session *s)
 {
-	size_t first = d->sections.n;
-
 	for (size_t i = 0; i < s->turns.n; i++)
 		if (add_section(d, s->side == RECORDED ? s->turns.at[i] : NULL, s->side == LIVE ? s->turns.at[i] : NULL) < 0)
 			return -1;
-	return compare_sections(d, first);
+	return 0;
+}
+
+/* Compares the sections from this one on. */
+static int
+compare_sections(struct diff *d, size_t section)
+{
+	for (; section < d->sections.n; section++)
+		if (compare_section(d, d->sections.at[section]) < 0)
+			return -1;
+	return 0;
 }
 
 int
@@ -428,12 +417,15 @@ diff_run(struct diff *d)
 {
 	const struct list *x = &d->file[RECORDED].order, *y = &d->file[LIVE].order;
 	struct diff_session *a = x->at[0], *b = y->at[0];
+	size_t first;
 
 	a->partner = b;
 	b->partner = a;
 	/* What belongs to no session first: it says which session and which directory is which. */
-	if (make_digests(d, true) < 0 || pair_turns(d, a, b) < 0 || pair_sessions(d) < 0 || make_digests(d, false) < 0)
+	if (make_digests(d, true) < 0 || pair_turns(d, a, b) < 0 || compare_sections(d, 0) < 0 || pair_sessions(d) < 0 ||
+		make_digests(d, false) < 0)
 		return -1;
+	first = d->sections.n;
 	for (size_t i = 1; i < x->n; i++) {
 		a = x->at[i];
 		if ((a->partner ? pair_turns(d, a, a->partner) : add_unpaired(d, a)) < 0)
@@ -444,5 +436,5 @@ diff_run(struct diff *d)
 		if (!b->partner && add_unpaired(d, b) < 0)
 			return -1;
 	}
-	return 0;
+	return compare_sections(d, first);
 }

@@ -117,7 +117,7 @@ time_line(struct report *r, const struct method_time *m)
 	double more = ((double)m->us[LIVE] / (double)(m->us[RECORDED] ? m->us[RECORDED] : 1) - 1) * 100;
 
 	r->line.n = 0;
-	r->failed |= -(text_plain(&r->line, buf_slice(&m->name)) || buf_printf(&r->line, ": %s, %.0f %% %s than %s",
+	r->failed |= -(text_plain(&r->line, m->name) || buf_printf(&r->line, ": %s, %.0f %% %s than %s",
 		people_duration(b, m->us[LIVE]), more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED]))) < 0;
 }
 
@@ -130,31 +130,21 @@ put_color(struct report *r, const char *code)
 		put(r, "%s", code);
 }
 
-static bool
-is_inside(struct slice s, size_t at)
-{
-	return at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80;
-}
-
 /* A value, or what lies around the byte at which it differs. */
 static void
 put_value(struct report *r, struct slice value, size_t differs, char sign)
 {
-	size_t from = differs > BEFORE && value.n > VALUE_MOST ? differs - BEFORE : 0, n;
+	size_t from = differs > BEFORE && value.n > VALUE_MOST ? differs - BEFORE : 0;
+	struct slice shown;
 
 	if (!value.p)
 		return;
-	if (from > value.n)
-		from = value.n;
-	while (from > 0 && is_inside(value, from))
-		from--;
-	n = value.n - from < VALUE_MOST ? value.n - from : VALUE_MOST;
-	while (is_inside(value, from + n))
-		n--;
+	from = slice_cut(value, from).n;
+	shown = slice_cut(slice(value.p + from, value.n - from), VALUE_MOST);
 	put_color(r, sign == '-' ? red : green);
 	put(r, "%c    %s", sign, from > 0 ? "…" : "");
-	put_plain(r, slice(value.p + from, n));
-	put(r, from + n < value.n ? "…" : "");
+	put_plain(r, shown);
+	put(r, from + shown.n < value.n ? "…" : "");
 	put_color(r, normal);
 	put(r, "\n");
 }
@@ -174,22 +164,17 @@ put_message(struct report *r, const struct entry *recorded, const struct entry *
 		put(r, " +%" PRIu64, live->line);
 }
 
-/* The message before (step -1) or after one that differs. */
+/* The message before or after one that differs. */
 static void
-put_context(struct report *r, const struct found *f, ptrdiff_t step)
+put_context(struct report *r, const struct found *f, bool after)
 {
 	const struct entry *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
-	const struct list *items = &item->turn->items;
-	struct entry *beside;
-	size_t at = item->at;
+	struct entry *first = item->turn->items, *beside = (struct entry *)item;
 
-	do {
-		at += (size_t)step;
-		if (at >= items->n)
-			return;
-		beside = items->at[at];
-	} while (beside->continues);
-	if (beside->differs || beside->shown || !beside->partner)
+	do
+		beside = after ? beside->next : beside == first ? NULL : beside->prev;
+	while (beside && beside->continues);
+	if (!beside || beside->differs || beside->shown || !beside->partner)
 		return;
 	beside->shown = beside->partner->shown = true;
 	if (item_side(item) == LIVE)
@@ -227,25 +212,22 @@ put_found(struct report *r, const struct found *f, bool first)
 static void
 put_all_found(struct report *r, const struct section *s)
 {
-	const struct found *f, *next;
 	bool first = true;
 
-	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
-		f = s->found.at[i];
-		next = i + 1 < s->found.n ? s->found.at[i + 1] : NULL;
+	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
 		if (first)
-			put_context(r, f, -1);
+			put_context(r, f, false);
 		put_found(r, f, first);
-		first = !next || next->item[RECORDED] != f->item[RECORDED] || next->item[LIVE] != f->item[LIVE];
+		first = !f->next || f->next->item[RECORDED] != f->item[RECORDED] || f->next->item[LIVE] != f->item[LIVE];
 		if (first)
-			put_context(r, f, 1);
+			put_context(r, f, true);
 	}
 }
 
 static void
 text_section(struct report *r, const struct section *s)
 {
-	if (s->found.n == 0)
+	if (!s->found)
 		return;
 	for (int side = 0; side < SIDES && !r->begun; side++) {
 		put_color(r, bold);
@@ -276,9 +258,9 @@ text_end(struct report *r)
 {
 	const struct diff *d = r->diff;
 
-	for (size_t i = 0; i < d->ntimes; i++)
-		if (d->times[i].slower) {
-			time_line(r, &d->times[i]);
+	for (const struct method_time *m = d->times; m; m = m->next)
+		if (m->slower) {
+			time_line(r, m);
 			put(r, "slower: ");
 			put_slice(r, buf_slice(&r->line));
 			put(r, "\n");
@@ -327,10 +309,8 @@ json_section(struct report *r, const struct section *s)
 	static const char *const kinds[] = {"value", "missing", "unexpected", "id", "order"};
 	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
 	const struct entry *item;
-	const struct found *f;
 
-	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
-		f = s->found.at[i];
+	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
 		item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
 		put(r, "{\"turn\":%" PRIu64, t->number);
 		json_value_of(r, "session", t->session->id);
@@ -358,10 +338,10 @@ json_end(struct report *r)
 {
 	const struct diff *d = r->diff;
 
-	for (size_t i = 0; i < d->ntimes; i++) {
-		put(r, "{\"slower\":%s", d->times[i].slower ? "true" : "false");
-		json_text_of(r, "method", buf_slice(&d->times[i].name));
-		put(r, ",\"recordedUs\":%" PRIu64 ",\"liveUs\":%" PRIu64 "}\n", d->times[i].us[RECORDED], d->times[i].us[LIVE]);
+	for (const struct method_time *m = d->times; m; m = m->next) {
+		put(r, "{\"slower\":%s", m->slower ? "true" : "false");
+		json_text_of(r, "method", m->name);
+		put(r, ",\"recordedUs\":%" PRIu64 ",\"liveUs\":%" PRIu64 "}\n", m->us[RECORDED], m->us[LIVE]);
 	}
 	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
 		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
@@ -403,11 +383,9 @@ junit_end(struct report *r)
 {
 	struct slice class = slice_of("acp-diff --max-slower");
 
-	for (size_t i = 0; i < r->diff->ntimes; i++) {
-		const struct method_time *m = &r->diff->times[i];
-
+	for (const struct method_time *m = r->diff->times; m; m = m->next) {
 		time_line(r, m);
-		r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){class, buf_slice(&m->name), m->slower ? "slower" : NULL,
+		r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){class, m->name, m->slower ? "slower" : NULL,
 			buf_slice(&r->line), m->slower ? buf_slice(&r->line) : slice(NULL, 0), false}) < 0;
 	}
 	r->failed |= ci_junit_end(out_buf(&r->out)) < 0;
@@ -423,8 +401,7 @@ github_section(struct report *r, const struct section *s)
 	r->to = &title;
 	put_title(r, s);
 	r->to = &text;
-	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
-		const struct found *f = s->found.at[i];
+	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
 		enum side side = f->item[LIVE] ? LIVE : RECORDED;
 
 		text.n = 0;
@@ -439,9 +416,9 @@ github_section(struct report *r, const struct section *s)
 static void
 github_end(struct report *r)
 {
-	for (size_t i = 0; i < r->diff->ntimes; i++)
-		if (r->diff->times[i].slower) {
-			time_line(r, &r->diff->times[i]);
+	for (const struct method_time *m = r->diff->times; m; m = m->next)
+		if (m->slower) {
+			time_line(r, m);
 			r->failed |= ci_github(out_buf(&r->out), CI_ERROR, NULL, 0, "slower", buf_slice(&r->line)) < 0;
 		}
 }

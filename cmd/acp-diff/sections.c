@@ -1,5 +1,5 @@
 /* Compares partners, and notes what is missing, unexpected or moved. */
-#include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
 
@@ -14,35 +14,21 @@ struct pair {
 
 /* --- what is found --- */
 
-static struct slice
-keep(char **to, struct slice s)
-{
-	struct slice copy = slice(s.p ? *to : NULL, s.n);
-
-	if (s.n)
-		memcpy(*to, s.p, s.n);
-	*to += s.n;
-	return copy;
-}
-
 /* Copies what has been found into the section. 0 or -1. */
 static int
 add_found(struct diff *d, struct section *s, const struct found *f)
 {
-	struct found *c = malloc(sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
+	struct found *c = diff_new(d, sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
 	bool counts = !f->moved || f->kind == DIFFERENCE_ORDER;
-	char *to;
+	char *to = (char *)(c + 1);
 
-	if (!c || list_add(&s->found, c) < 0) {
-		free(c);
+	if (!c)
 		return -1;
-	}
 	*c = *f;
-	to = (char *)(c + 1);
-	c->path = keep(&to, f->path);
-	c->value[RECORDED] = keep(&to, f->value[RECORDED]);
-	c->value[LIVE] = keep(&to, f->value[LIVE]);
-	c->nth = s->found.n;
+	c->path = slice_keep(&to, f->path);
+	c->value[RECORDED] = slice_keep(&to, f->value[RECORDED]);
+	c->value[LIVE] = slice_keep(&to, f->value[LIVE]);
+	DL_APPEND(s->found, c);
 	for (int side = 0; side < SIDES; side++)
 		if (f->item[side])
 			f->item[side]->differs = true;
@@ -171,16 +157,14 @@ note_broken_order(const struct turn *t)
 	const struct entry *k;
 	struct entry *item;
 
-	for (size_t i = 0; i < t->items.n; i++) {
-		item = t->items.at[i];
+	DL_FOREACH(t->items, item) {
 		k = client_request(item);
 		if (k && k->partner->line > last)
 			last = k->partner->line;
 		if (item->from == ACP_CLIENT && item->partner)
 			item->out_of_order = item->partner->line < last;
 	}
-	for (size_t i = t->items.n; i-- > 0;) {
-		item = t->items.at[i];
+	for (item = t->items ? t->items->prev : NULL; item; item = item == t->items ? NULL : item->prev) {
 		k = client_request(item);
 		if (k && first < k->partner->line)
 			item->request->out_of_order = true;
@@ -242,13 +226,9 @@ compare_recorded(struct diff *d, struct section *s, struct entry *item)
 
 /* By the recording's lines; what is not in it comes after what came before it in its direction. */
 static int
-by_line(const void *x, const void *y)
+by_line(const struct found *a, const struct found *b)
 {
-	const struct found *a = *(struct found *const *)x, *b = *(struct found *const *)y;
-
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return (a->nth > b->nth) - (a->nth < b->nth);
+	return (a->line > b->line) - (a->line < b->line);
 }
 
 int
@@ -260,18 +240,16 @@ compare_section(struct diff *d, struct section *s)
 
 	if (a)
 		note_broken_order(a);
-	for (size_t i = 0; a && i < a->items.n; i++)
-		if (compare_recorded(d, s, a->items.at[i]) < 0)
+	for (item = a ? a->items : NULL; item; item = item->next)
+		if (compare_recorded(d, s, item) < 0)
 			return -1;
-	for (size_t i = 0; b && i < b->items.n; i++) {
-		item = b->items.at[i];
+	for (item = b ? b->items : NULL; item; item = item->next) {
 		if (item->partner && item->partner->turn == a)
 			line[item->from] = item->partner->line;
 		else if (is_unpaired(item) && note_unpaired(d, s, item, line[item->from]) < 0)
 			return -1;
 	}
-	if (s->found.n)
-		qsort(s->found.at, s->found.n, sizeof(void *), by_line);
+	DL_SORT(s->found, by_line);
 	d->messages += s->messages;
 	d->differing += s->differences > 0;
 	return 0;

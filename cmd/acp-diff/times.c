@@ -1,5 +1,6 @@
 /* --max-slower: how long responses took, method by method. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
 #include "lib/base/text.h"
@@ -21,9 +22,9 @@ by_method(const void *a, const void *b)
 }
 
 static int
-by_name(const void *a, const void *b)
+by_name(const struct method_time *a, const struct method_time *b)
 {
-	return slice_compare(buf_slice(&((const struct method_time *)a)->name), buf_slice(&((const struct method_time *)b)->name));
+	return slice_compare(a->name, b->name);
 }
 
 /* All of a recording that are compared, by their methods and times; n of them. NULL out of memory. */
@@ -36,7 +37,7 @@ samples_of(const struct file *f, size_t *n)
 	for (size_t i = 0; s && f->items.timed && i < f->items.n; i++) {
 		const struct item *request = &f->items.at[i];
 
-		if (request->kind != MSG_REQUEST || request->pair == ITEM_NONE || !f->entries.at[i])
+		if (request->kind != MSG_REQUEST || request->pair == ITEM_NONE || !f->entries[i])
 			continue;
 		s[(*n)++] = (struct sample){request->method,
 			f->items.at[request->pair].t > request->t ? f->items.at[request->pair].t - request->t : 0, (uint32_t)i};
@@ -50,23 +51,19 @@ samples_of(const struct file *f, size_t *n)
 static int
 add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n[SIDES])
 {
-	struct method_time *more, m = {.us = {first[RECORDED][n[RECORDED] / 2].us, first[LIVE][n[LIVE] / 2].us}};
-	SCOPED struct buf name = {0};
+	struct method_time *m = diff_new(d, sizeof(*m));
+	SCOPED struct buf name = {0}, plain = {0};
 	struct msg request;
 
-	if (items_message(&d->file[LIVE].items, first[LIVE]->item, &request) < 0)
+	if (!m || items_message(&d->file[LIVE].items, first[LIVE]->item, &request) < 0 ||
+		text_plain(&plain, json_text(request.method, &name)) < 0 || !(m->name = diff_keep(d, buf_slice(&plain))).p)
 		return -1;
-	more = realloc(d->times, (d->ntimes + 1) * sizeof(*more));
-	if (!more)
-		return -1;
-	d->times = more;
-	if (text_plain(&m.name, json_text(request.method, &name)) < 0) {
-		buf_free(&m.name);
-		return -1;
-	}
-	m.slower = (double)m.us[LIVE] > (double)m.us[RECORDED] * (1 + d->options->max_slower);
-	d->slower += m.slower;
-	d->times[d->ntimes++] = m;
+	for (int side = 0; side < SIDES; side++)
+		m->us[side] = first[side][n[side] / 2].us;
+	m->slower = (double)m->us[LIVE] > (double)m->us[RECORDED] * (1 + d->options->max_slower);
+	d->slower += m->slower;
+	d->ntimes++;
+	LL_PREPEND(d->times, m);
 	return 0;
 }
 
@@ -94,17 +91,8 @@ compare_times(struct diff *d)
 	}
 	if (!all[RECORDED] || !all[LIVE])
 		r = -1;
-	else if (d->ntimes)
-		qsort(d->times, d->ntimes, sizeof(*d->times), by_name);
+	LL_SORT(d->times, by_name);
 	free(all[RECORDED]);
 	free(all[LIVE]);
 	return r;
-}
-
-void
-free_times(struct diff *d)
-{
-	for (size_t i = 0; i < d->ntimes; i++)
-		buf_free(&d->times[i].name);
-	free(d->times);
 }
