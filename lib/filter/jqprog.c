@@ -448,106 +448,63 @@ outcome(struct jqprog *prog, jv last, char **why)
 	return 1;
 }
 
-/* Calls fn with each output, which fn owns. Owns the text's value. */
-static int
-run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
-	bool (*fn)(void *arg, jv output), void *arg, char **why)
-{
-	jv in = prog->stopped ? text : input(prog, text, vars, nvars), out;
-	bool more = true;
+enum purpose { PRINT, EDIT, TEST };
 
-	*why = NULL;
-	if (prog->stopped || !jv_is_valid(in)) {
+/* Calls fn with each output as text; to test, arg is a bool: is the output true? */
+static int
+run(struct jqprog *prog, enum purpose purpose, struct slice text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
+{
+	jv value = prog->stopped ? jv_invalid() : parse(text), was = purpose == EDIT ? jv_copy(value) : jv_invalid(), in, out;
+	bool more = true, failed = false;
+	struct slice result;
+
+	in = input(prog, value, vars, nvars);
+	*why = prog->stopped ? strdup(stopped) : NULL;
+	if (!jv_is_valid(in)) {
 		jv_free(in);
-		*why = prog->stopped ? strdup(stopped) : NULL;
+		jv_free(was);
 		return prog->stopped ? 1 : 2;
 	}
 	jq_start(prog->jq, in, 0);
 	watch(prog->jq);
-	while (more && jv_is_valid(out = jq_next(prog->jq)))
-		more = fn(arg, out);
+	while (more && jv_is_valid(out = jq_next(prog->jq))) {
+		if (purpose == PRINT) {
+			out = jv_dump_string(out, 0);
+			more = fn(arg, slice(jv_string_value(out), (size_t)jv_string_length_bytes(jv_copy(out))));
+		} else if (purpose == EDIT) {
+			failed = jqprog_patch(text, was, out, &prog->edited, &result) < 0;
+			more = !failed && fn(arg, result);
+		} else {
+			*(bool *)arg = jv_get_kind(out) != JV_KIND_FALSE && jv_get_kind(out) != JV_KIND_NULL;
+		}
+		jv_free(out);
+	}
 	watch(NULL);
-	return more ? outcome(prog, out, why) : 0;
-}
-
-struct printing {
-	bool (*fn)(void *arg, struct slice output);
-	void *arg;
-};
-
-static bool
-print(void *arg, jv output)
-{
-	const struct printing *p = arg;
-	jv text = jv_dump_string(output, 0);
-	bool more = p->fn(p->arg, slice(jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text))));
-
-	jv_free(text);
-	return more;
+	jv_free(was);
+	return failed ? -1 : more ? outcome(prog, out, why) : 0;
 }
 
 int
 jqprog_run(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
 {
-	struct printing p = {fn, arg};
-
-	return run(prog, parse(text), vars, nvars, print, &p, why);
-}
-
-struct editing {
-	bool (*fn)(void *arg, struct slice output);
-	void *arg;
-	struct slice text;
-	jv in;
-	struct buf *to;
-	bool failed;
-};
-
-static bool
-patch(void *arg, jv output)
-{
-	struct editing *e = arg;
-	struct slice result;
-	bool more = false;
-
-	if (jqprog_patch(e->text, e->in, output, e->to, &result) < 0)
-		e->failed = true;
-	else
-		more = e->fn(e->arg, result);
-	jv_free(output);
-	return more;
+	return run(prog, PRINT, text, vars, nvars, fn, arg, why);
 }
 
 int
 jqprog_edit(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
 {
-	struct editing e = {fn, arg, text, parse(text), &prog->edited, false};
-	int r = run(prog, jv_copy(e.in), vars, nvars, patch, &e, why);
-
-	jv_free(e.in);
-	return e.failed ? -1 : r;
-}
-
-static bool
-note_truth(void *arg, jv output)
-{
-	jv_kind kind = jv_get_kind(output);
-
-	*(bool *)arg = kind != JV_KIND_FALSE && kind != JV_KIND_NULL;
-	jv_free(output);
-	return true;
+	return run(prog, EDIT, text, vars, nvars, fn, arg, why);
 }
 
 int
 jqprog_test(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars, bool *yes, char **why)
 {
-	int r;
+	bool last = false;
+	int r = run(prog, TEST, text, vars, nvars, NULL, &last, why);
 
-	*yes = false;
-	r = run(prog, parse(text), vars, nvars, note_truth, yes, why);
-	if (r != 0)
-		*yes = false;
+	*yes = r == 0 && last;
 	return r;
 }

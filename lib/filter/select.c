@@ -162,40 +162,26 @@ select_kind(struct select *s, const char *kind, char **why)
 
 /* --- the options --- */
 
-static void
-add_glob(const struct cli_argument *t)
-{
-	char *why;
-
-	if (select_glob(t->at, t->argument, &why) < 0)
-		cli_wrong(t, why);
-}
+enum { ADD_GLOB, ADD_WHERE, ADD_KIND };
 
 static void
-add_where(const struct cli_argument *t)
+add(const struct cli_argument *t)
 {
+	const int what = t->option->value;
 	char *why;
 
-	if (select_where(t->at, t->argument, NULL, 0, &why) < 0)
-		cli_wrong(t, why);
-}
-
-static void
-add_kind(const struct cli_argument *t)
-{
-	char *why;
-
-	if (select_kind(t->at, t->argument, &why) < 0)
+	if ((what == ADD_GLOB ? select_glob(t->at, t->argument, &why) :
+		what == ADD_WHERE ? select_where(t->at, t->argument, NULL, 0, &why) : select_kind(t->at, t->argument, &why)) < 0)
 		cli_wrong(t, why);
 }
 
 const struct cli_option select_session_options[] = {{"session", 0, CLI_TEXT(struct select, session.asked)}, {0}};
 
 const struct cli_option select_options[] = {
-	{"match", 'm', CLI_PARSE(add_glob)},
-	{"where", 'w', CLI_PARSE(add_where)},
+	{"match", 'm', CLI_PARSE(add), .value = ADD_GLOB},
+	{"where", 'w', CLI_PARSE(add), .value = ADD_WHERE},
 	{"from", 0, CLI_WORD(struct select, from, "client", "agent"), .value = ACP_CLIENT},
-	{"kind", 0, CLI_PARSE(add_kind)},
+	{"kind", 0, CLI_PARSE(add), .value = ADD_KIND},
 	{CLI_HERE(select_session_options)},
 	{0},
 };
