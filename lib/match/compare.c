@@ -180,37 +180,6 @@ compare_directory(struct walk *w, const struct position *at, struct slice a, str
 
 static void compare(struct walk *, const struct position *, struct slice a, struct slice b);
 
-static bool
-is_ignored(const struct walk *w, const struct position *at)
-{
-	return at->metadata && w->c->match < MATCH_EXACT;
-}
-
-static void
-enter(const struct walk *w, const struct position *up, struct slice key, struct position *at)
-{
-	static const struct acp_member nothing;
-
-	at->up = up;
-	at->key = key;
-	at->foreign = up && up->foreign;
-	at->member = at->foreign ? &nothing : acp_member(key, w->what, w->response);
-	at->foreign |= at->member->opaque;
-	at->metadata = at->member->metadata || (up && up->metadata);
-}
-
-static void
-compare_member(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
-{
-	struct position at;
-
-	if (a.p == w->request.p)
-		return;
-	enter(w, up, key, &at);
-	if (!is_ignored(w, &at))
-		compare(w, &at, a, b);
-}
-
 /* What one of the two has: the other is p NULL. */
 static void
 report_alone(struct walk *w, const struct position *at, struct slice a, struct slice b)
@@ -218,14 +187,24 @@ report_alone(struct walk *w, const struct position *at, struct slice a, struct s
 	report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
 }
 
+/* Where only one of the two has it, the other is p NULL. */
 static void
-compare_lone(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
+compare_member(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
 {
-	struct position at;
+	static const struct acp_member nothing;
+	struct position at = {.up = up, .key = key, .foreign = up && up->foreign};
 
-	enter(w, up, key, &at);
+	if (a.p && a.p == w->request.p)
+		return;
+	at.member = at.foreign ? &nothing : acp_member(key, w->what, w->response);
+	at.foreign |= at.member->opaque;
+	at.metadata = at.member->metadata || (up && up->metadata);
+	if (at.metadata && w->c->match < MATCH_EXACT)
+		return;
+	if (a.p && b.p)
+		compare(w, &at, a, b);
 	/* Some programs write null for what others leave out. */
-	if (!is_ignored(w, &at) && (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL))
+	else if (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL)
 		report_alone(w, &at, a, b);
 }
 
@@ -270,31 +249,13 @@ free_members(struct members *m)
 	free(m->names);
 }
 
-/* partner[i]: the index in y of the member that has the name of x's member i; of several of a name, the first of the first. */
-static void
-compare_partners(struct walk *w, const struct position *at, const struct members *x, struct members *y, const size_t *partner)
-{
-	for (size_t i = 0; i < x->n && !w->stopped; i++) {
-		size_t j = partner[i];
-
-		if (j == ROWS_ALONE) {
-			compare_lone(w, at, x->keys[i], x->values[i], slice(NULL, 0));
-			continue;
-		}
-		compare_member(w, at, x->keys[i], x->values[i], y->values[j]);
-		y->keys[j].p = NULL;
-	}
-	for (size_t i = 0; i < y->n && !w->stopped; i++)
-		if (y->keys[i].p)
-			compare_lone(w, at, y->keys[i], slice(NULL, 0), y->values[i]);
-}
-
 /* What is left of two objects when their members have no longer the same order. 0, or -1 out of memory. */
 static int
 compare_unordered(struct walk *w, const struct position *at, struct slice a, struct slice b, const struct members *x,
 	struct members *y)
 {
-	size_t *partner = calloc(x->n + 1, sizeof(*partner)), last = 0;
+	/* partner[i]: the index in y of the member that has the name of x's member i; of several of a name, the first of the first. */
+	size_t *partner = calloc(x->n + 1, sizeof(*partner)), last = 0, j;
 	bool ordered = true;
 
 	for (size_t i = 0; partner && i < x->n; i++)
@@ -313,7 +274,15 @@ compare_unordered(struct walk *w, const struct position *at, struct slice a, str
 	}
 	if (w->c->match == MATCH_EXACT && !ordered)
 		report(w, at, DIFFERENCE_ORDER, a, b);
-	compare_partners(w, at, x, y, partner);
+	for (size_t i = 0; i < x->n && !w->stopped; i++) {
+		j = partner[i];
+		compare_member(w, at, x->keys[i], x->values[i], j == ROWS_ALONE ? slice(NULL, 0) : y->values[j]);
+		if (j != ROWS_ALONE)
+			y->keys[j].p = NULL;
+	}
+	for (j = 0; j < y->n && !w->stopped; j++)
+		if (y->keys[j].p)
+			compare_member(w, at, y->keys[j], slice(NULL, 0), y->values[j]);
 	free(partner);
 	return 0;
 }

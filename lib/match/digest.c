@@ -62,7 +62,7 @@ of_string(struct walk *w, struct slice string)
 	if (!w->d->ids)
 		return plain_text(w, string);
 	w->text.n = 0;
-	switch (ids_neutral_text(w->d->ids, w->d->session, w->d->live, string, &w->text)) {
+	switch (ids_text(w->d->ids, w->d->session, w->d->live ? IDS_NEUTRAL_LIVE : IDS_NEUTRAL, string, &w->text)) {
 	case 0:
 		return plain_text(w, string);
 	case 1:

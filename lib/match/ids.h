@@ -63,10 +63,12 @@ int ids_begin_session(struct ids *, struct slice request, struct slice session);
 int ids_same_text(struct ids *, struct slice session, struct slice recorded, struct slice live);
 
 /*
- * Appends the plain text of a string with each directory of the one side replaced by a byte that is the same for both. 1; 0 where no
- * directory can be in it (nothing is appended); -1 out of memory.
+ * Appends the text of a string with something in place of each directory. IDS_NEUTRAL: a byte that is the same for both sides, in the
+ * plain text of the one or of the other. IDS_WRITTEN: the live directory, in a recorded text, as a JSON string. 1; 0 where the
+ * text stays as it is, or no directory can be in it (nothing is appended); -1 out of memory.
  */
-int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice string, struct buf *to);
+enum ids_place { IDS_NEUTRAL, IDS_NEUTRAL_LIVE, IDS_WRITTEN };
+int ids_text(struct ids *, struct slice session, enum ids_place, struct slice string, struct buf *to);
 
 /* --- writing --- */
 

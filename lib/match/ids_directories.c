@@ -365,7 +365,7 @@ write_directory(struct slice directory, bool uri, struct buf *to)
  * sides (the number of the directory would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
  */
 static int
-write_text(const struct directory *directories, bool live, bool neutral, struct slice text, struct buf *to)
+write_text(const struct directory *directories, enum ids_place place, struct slice text, struct buf *to)
 {
 	struct reading r = {text, text.p};
 	const struct directory *d;
@@ -375,14 +375,14 @@ write_text(const struct directory *directories, bool live, bool neutral, struct 
 
 	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
 		for (d = begins_path(&r) ? directories : NULL; d; d = d->next)
-			if ((n = directory_length(&r, live ? d->live : d->recorded)) > 0)
+			if ((n = directory_length(&r, place == IDS_NEUTRAL_LIVE ? d->live : d->recorded)) > 0)
 				break;
 		if (!d) {
 			r.at++;
 			continue;
 		}
 		if (buf_add_slice(to, slice_between(from, r.at)) < 0 ||
-			(neutral ? buf_add(to, "", 1) : write_directory(d->live, in_uri(&r), to)) < 0)
+			(place == IDS_WRITTEN ? write_directory(d->live, in_uri(&r), to) : buf_add(to, "", 1)) < 0)
 			return -1;
 		changed |= !slice_eq(d->recorded, d->live);
 		from = r.at += n;
@@ -391,7 +391,7 @@ write_text(const struct directory *directories, bool live, bool neutral, struct 
 }
 
 int
-ids_live_text(struct ids *ids, struct slice session, struct slice string, struct buf *to)
+ids_text(struct ids *ids, struct slice session, enum ids_place place, struct slice string, struct buf *to)
 {
 	SCOPED struct buf plain = {0}, changed = {0};
 	int r;
@@ -400,18 +400,8 @@ ids_live_text(struct ids *ids, struct slice session, struct slice string, struct
 		return 0;
 	if (buf_reserve(&plain, 1) < 0 || json_unescape(string, &plain) < 0)
 		return -1;
-	r = write_text(directories_of(ids, session), false, false, buf_slice(&plain), &changed);
-	return r <= 0 ? r : json_quote(buf_slice(&changed), to) < 0 ? -1 : 1;
-}
-
-int
-ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice string, struct buf *to)
-{
-	SCOPED struct buf plain = {0};
-
-	if (is_plain(ids, string))
-		return 0;
-	if (buf_reserve(&plain, 1) < 0 || json_unescape(string, &plain) < 0)
-		return -1;
-	return write_text(directories_of(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
+	r = write_text(directories_of(ids, session), place, buf_slice(&plain), place == IDS_WRITTEN ? &changed : to);
+	if (r < 0 || place != IDS_WRITTEN)
+		return r < 0 ? -1 : 1;
+	return r == 0 ? 0 : json_quote(buf_slice(&changed), to) < 0 ? -1 : 1;
 }

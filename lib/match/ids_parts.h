@@ -25,11 +25,6 @@ struct ids {
 	struct buf key[SIDES];   /* scratch */
 };
 
-/*
- * Appends a string that was recorded in a session, with its quotes, with live directories in place of recorded ones. 1; 0 where it stays
- * as it is (nothing is appended); or -1 out of memory.
- */
-int ids_live_text(struct ids *, struct slice session, struct slice string, struct buf *to);
 void ids_free_directories(struct ids *);
 
 #endif

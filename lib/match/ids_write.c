@@ -24,7 +24,7 @@ static int
 write_paths(struct writing *w, struct slice string)
 {
 	SCOPED struct buf changed = {0};
-	int r = ids_live_text(w->ids, w->session, string, &changed);
+	int r = ids_text(w->ids, w->session, IDS_WRITTEN, string, &changed);
 
 	return r == 1 ? replace(w, string, buf_slice(&changed)) : r;
 }
