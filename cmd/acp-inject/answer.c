@@ -106,18 +106,12 @@ static int
 result_of(struct passing *p, const struct answer *a, struct buf *to)
 {
 	struct outputs result = {.most = 1};
-	struct select_vars vars;
-	char *why;
-	int r;
+	int r = passing_run(p, a->program, a->rule, "the rule is skipped", &result);
 
-	select_vars(&vars, &p->message);
-	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_add, &result, &why);
-	if (r > 0)
-		passing_jq_failed(p, a->rule, r, why, "the rule is skipped");
-	if (result.n > 0 && buf_add_slice(to, outputs_at(&result, 0)) < 0)
-		result.failed = true;
+	if (r == 0 && result.n > 0)
+		r = buf_add_slice(to, outputs_at(&result, 0));
 	outputs_free(&result);
-	return result.failed ? -1 : 0;
+	return r < 0 ? -1 : 0;
 }
 
 static enum step

@@ -84,20 +84,12 @@ static enum step
 edit(struct passing *p, struct outputs *o)
 {
 	const struct options *options = p->inject->options;
-	struct select_vars vars;
 	size_t carrier;
-	char *why;
-	int r;
+	int r = passing_run(p, options->edit, options->edit_rule, "forwarded unchanged", o);
 
-	select_vars(&vars, &p->message);
-	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, outputs_add, o, &why);
-	if (r < 0 || o->failed)
+	if (r < 0)
 		return STEP_FAILED;
-	if (r > 0) {
-		passing_jq_failed(p, options->edit_rule, r, why, r == 2 ? "forwarded unedited" : "forwarded unchanged");
-		return STEP_ON;
-	}
-	if (!check(p, o, &carrier))
+	if (r > 0 || !check(p, o, &carrier))
 		return STEP_ON;
 	for (size_t i = 0; i < o->n; i++)
 		if (send_output(p, o, i, carrier) < 0)

@@ -78,8 +78,6 @@ struct outputs {
 	struct buf text;
 	bool failed;        /* out of memory */
 };
-/* Takes an output of a program: for jqprog_run and jqprog_edit. arg: a struct outputs. */
-bool outputs_add(void *arg, struct slice output);
 struct slice outputs_at(const struct outputs *, size_t);
 void outputs_free(struct outputs *);
 
@@ -102,7 +100,8 @@ void later_free(struct later *);
 struct inject {
 	const struct options *options;
 	struct frame *frame;
-	struct reported *reported; /* kinds of failures that were reported */
+	struct buf reported;       /* kinds of failures that were reported, a line each, with a newline before it, too; */
+	unsigned nreported;        /* how many */
 	bool silence_reported;     /* it was reported that a dropped request gets no response */
 	struct commands *commands; /* to recognize prompts that are commands */
 	struct sessions *sessions; /* data: a bool for each rule, by RULE_CONTEXT or the number of a --send: was it applied? Or NULL */
@@ -152,9 +151,11 @@ int passing_settle(struct passing *);
  * ends the filter. then: what happens to the message, in words.
  */
 void passing_failed(struct passing *, const char *rule, const char *why, const char *then);
-/* The same for a failure of jqprog_run or jqprog_edit: result is what they returned, 1 or 2. Frees why. */
-void passing_jq_failed(struct passing *, const char *rule, int result, char *why, const char *then);
-void passing_free_reports(struct inject *);
+/*
+ * What the program makes of the message, by jqprog_edit where outputs.input is the message, else by jqprog_run. 0, or -1 out of memory; 1
+ * where it has failed, which has been reported as above.
+ */
+int passing_run(struct passing *, struct jqprog *, const char *rule, const char *then, struct outputs *);
 /* Was the rule of this number applied in the session of the message? After that: notes that it was. 0, or -1 out of memory. */
 bool passing_was_applied(struct passing *, size_t rule);
 int passing_applied(struct passing *, size_t rule);

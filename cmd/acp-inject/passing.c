@@ -1,6 +1,5 @@
 /* A message on its way through the rules: what programs make of it, and what is reported. */
 #include <stdlib.h>
-#include <utlist.h>
 
 #include "cmd/acp-inject/inject.h"
 
@@ -9,8 +8,8 @@ enum { REPORTED_MOST = 1000 };
 
 /* --- what programs make of it --- */
 
-bool
-outputs_add(void *arg, struct slice output)
+static bool
+add_output(void *arg, struct slice output)
 {
 	struct outputs *o = arg;
 	bool same = o->input.p && output.p == o->input.p;
@@ -96,11 +95,6 @@ passing_applied(struct passing *p, size_t rule)
 
 /* --- what is reported --- */
 
-struct reported {
-	struct reported *next;
-	struct buf kind;
-};
-
 static void
 report_failure(struct inject *in, const char *rule, const struct message *message, const char *why, const char *then)
 {
@@ -113,47 +107,20 @@ report_failure(struct inject *in, const char *rule, const struct message *messag
 		name.p ? name.p : "", why, then);
 }
 
-static void
-free_report(struct reported *r)
-{
-	if (r)
-		buf_free(&r->kind);
-	free(r);
-}
-
 /* Failures that differ in a value only are one kind. Where a kind cannot be kept, its failure is not reported: it would be each time. */
 static bool
 is_new_kind(struct inject *in, const char *rule, const char *why, const struct message *message)
 {
 	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
-	struct reported *new = calloc(1, sizeof(*new)), *old;
-	int n = 0;
+	SCOPED struct buf kind = {0};
 
-	if (!new || buf_printf(&new->kind, "%s %d ", rule, (int)message->msg.kind) < 0 ||
-		buf_add(&new->kind, why, strcspn(why, "0123456789\"({[")) < 0 || buf_add_slice(&new->kind, method) < 0 ||
-		buf_add_slice(&new->kind, update) < 0) {
-		free_report(new);
+	if (buf_printf(&kind, "\n%s %d ", rule, (int)message->msg.kind) < 0 || buf_add(&kind, why, strcspn(why, "0123456789\"({[")) < 0 ||
+		buf_add_slice(&kind, method) < 0 || buf_add_slice(&kind, update) < 0 || buf_add(&kind, "\n", 1) < 0)
 		return false;
-	}
-	LL_FOREACH(in->reported, old) {
-		if (++n == REPORTED_MOST || slice_eq(buf_slice(&old->kind), buf_slice(&new->kind))) {
-			free_report(new);
-			return false;
-		}
-	}
-	LL_APPEND(in->reported, new);
-	return true;
-}
-
-void
-passing_free_reports(struct inject *in)
-{
-	struct reported *r;
-
-	while ((r = in->reported)) {
-		LL_DELETE(in->reported, r);
-		free_report(r);
-	}
+	if (in->nreported == REPORTED_MOST || (in->reported.n && memmem(in->reported.p, in->reported.n, kind.p, kind.n)))
+		return false;
+	in->nreported++;
+	return buf_add_slice(&in->reported, buf_slice(&kind)) == 0;
 }
 
 void
@@ -172,11 +139,20 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 	}
 }
 
-void
-passing_jq_failed(struct passing *p, const char *rule, int result, char *why, const char *then)
+int
+passing_run(struct passing *p, struct jqprog *program, const char *rule, const char *then, struct outputs *o)
 {
-	passing_failed(p, rule, result == 2 ? "too deep for jq" : why ? why : "out of memory", then);
+	struct select_vars vars;
+	char *why;
+	int r;
+
+	select_vars(&vars, &p->message);
+	r = (o->input.p ? jqprog_edit : jqprog_run)(program, p->message.msg.text, vars.at, SELECT_VARS, add_output, o, &why);
+	if (r > 0)
+		passing_failed(p, rule, r == 2 ? "too deep for jq" : why ? why : "out of memory",
+			r == 2 && o->input.p ? "forwarded unedited" : then);
 	free(why);
+	return r < 0 || o->failed ? -1 : r > 0;
 }
 
 void

@@ -138,20 +138,13 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 {
 	struct inject *in = p->inject;
 	size_t number = (size_t)(s - in->options->sends);
-	struct select_vars vars;
 	struct outputs o = {.n = 0};
-	char *why;
 	int r;
 
 	if (!in->options->send_every && passing_was_applied(p, RULE_SENDS + number))
 		return 0;
-	select_vars(&vars, &p->message);
-	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_add, &o, &why);
-	if (r > 0)
-		passing_jq_failed(p, s->rule, r, why, "nothing sent");
-	else if (o.failed)
-		r = -1;
-	else if (o.n > 0)
+	r = passing_run(p, s->program, s->rule, "nothing sent", &o);
+	if (r == 0 && o.n > 0)
 		r = passing_applied(p, RULE_SENDS + number) < 0 || send_outputs(p, s, &o, w) < 0 ? -1 : 0;
 	in->fired[number] |= r > 0 || o.n > 0;
 	outputs_free(&o);

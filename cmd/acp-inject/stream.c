@@ -158,7 +158,7 @@ stream_run(const struct options *o)
 	later_free(in.later);
 	commands_free(in.commands);
 	sessions_free(in.sessions);
-	passing_free_reports(&in);
+	buf_free(&in.reported);
 	free(in.fired);
 	return status;
 }
