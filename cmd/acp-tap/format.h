@@ -20,15 +20,14 @@ struct writer {
 
 /*
  * A format is a few functions. Each appends its text, if any, to a buffer, and returns 0, or -1 out of
- * memory. All may be NULL.
+ * memory. All but `message` may be NULL.
  */
 struct format {
 	int (*header)(struct writer *, struct buf *to, const struct watch_start *);
 	/* Is called for each message, also for those that are not selected. */
 	void (*watch)(struct writer *, const struct session_message *);
-	/* A line as it came, or a message: a format has one of the two. */
-	int (*line)(struct writer *, struct buf *to, const struct message *, struct slice line);
 	int (*message)(struct writer *, struct buf *to, const struct message *);
+	bool lines; /* it writes lines as they came, and looks at nothing else of a message */
 	/* Is the message one whose text is joined with others? The format itself redacts what they are together. */
 	bool (*joins)(struct writer *, const struct message *);
 	/* Noise, a line of stderr, an exit (status as waitpid has it), an end of input, lost records. text.p NULL: it is left out (--redact). */

@@ -12,11 +12,10 @@ put_bare(struct buf *to, struct slice line)
 }
 
 static int
-put_raw(struct writer *w, struct buf *to, const struct message *s, struct slice line)
+put_raw(struct writer *w, struct buf *to, const struct message *s)
 {
 	(void)w;
-	(void)s;
-	return put_bare(to, line);
+	return put_bare(to, s->line);
 }
 
 static int
@@ -26,7 +25,7 @@ put_raw_event(struct writer *w, struct buf *to, const struct record *e)
 	return e->kind == RECORD_NOISE && e->text.p ? put_bare(to, e->text) : 0;
 }
 
-const struct format format_raw = {.line = put_raw, .event = put_raw_event};
+const struct format format_raw = {.message = put_raw, .lines = true, .event = put_raw_event};
 
 /* --- recordings, acp-recording(5) --- */
 
@@ -42,10 +41,10 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 }
 
 static int
-put_record(struct writer *w, struct buf *to, const struct message *s, struct slice line)
+put_record(struct writer *w, struct buf *to, const struct message *s)
 {
 	(void)w;
-	return recording_put_message(to, s->t, -1, s->from, line);
+	return recording_put_message(to, s->t, -1, s->from, s->line);
 }
 
 static int
@@ -73,7 +72,7 @@ put_record_event(struct writer *w, struct buf *to, const struct record *e)
 	}
 }
 
-const struct format format_record = {.header = put_header, .line = put_record, .event = put_record_event};
+const struct format format_record = {.header = put_header, .message = put_record, .lines = true, .event = put_record_event};
 
 /* --- the trace events of the Rust conductor, as they are meant --- */
 

@@ -93,14 +93,14 @@ is_chosen(struct tap *t, const struct message *s)
 static int
 redact_message(struct tap *t, struct message *s)
 {
-	struct slice from = t->writer.format->line ? s->line : s->msg.text, text;
+	struct slice from = t->writer.format->lines ? s->line : s->msg.text, text;
 
 	if (redact_line(&t->redact, from, &text) < 0)
 		return -1;
 	if (text.p == from.p)
 		return 0;
 	s->line = text;
-	if (t->writer.format->message)
+	if (!t->writer.format->lines)
 		msg_scan(text, &s->msg, NULL);
 	return 0;
 }
@@ -115,7 +115,7 @@ write_message(struct tap *t, struct message s)
 	int r = t->options->redact && !joins ? redact_message(t, &s) : 0;
 
 	if (r == 0)
-		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
+		r = f->message(&t->writer, to, &s);
 	out_commit(&t->watch->out, before, r);
 	t->left -= t->writer.hit && t->left != UINT64_MAX;
 }
