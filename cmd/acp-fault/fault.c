@@ -281,7 +281,7 @@ apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction 
 	}
 	if (!any)
 		return;
-	rule_hit(r, frame_now(x->frame));
+	r->first_hit = least(r->first_hit, frame_now(x->frame));
 	if (report_begin(&about, x, from, t->n, NULL) < 0 || apply_faults(&w, rules) < 0)
 		fail_no_memory(x);
 }

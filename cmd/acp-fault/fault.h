@@ -161,8 +161,6 @@ bool rule_has_faults(const struct rule *);
 bool rule_needs_seed(const struct rule *);
 /* Returns the time from which the rule applies (us); UINT64_MAX: not known yet. For a relative one, rule[-1] is the rule before. */
 uint64_t rule_time(const struct rule *);
-/* Notes the time of a hit (us): the first one counts. */
-void rule_hit(struct rule *, uint64_t now);
 
 struct options {
 	struct rule *rules; /* first that of the command line, then one for each line of a plan */

@@ -35,13 +35,6 @@ rule_time(const struct rule *r)
 	return r[-1].first_hit == UINT64_MAX ? UINT64_MAX : r[-1].first_hit + r->at;
 }
 
-void
-rule_hit(struct rule *r, uint64_t now)
-{
-	if (r->first_hit == UINT64_MAX)
-		r->first_hit = now;
-}
-
 /* Counts a message that the fault applies to as a match. Returns whether the fault hits it, and notes the hit. */
 static bool
 rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct chance *c)
@@ -61,7 +54,8 @@ rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct 
 	a->hits++;
 	if ((k->flags & KIND_COUNTS) && a->hits != a->n)
 		return false;
-	rule_hit(r, now);
+	if (r->first_hit == UINT64_MAX)
+		r->first_hit = now;
 	return true;
 }
 

@@ -89,10 +89,12 @@ answer_withdraw(struct passing *p)
 }
 
 void
-answer_close(struct inject *in)
+answer_close(void *state, struct frame *f)
 {
+	struct inject *in = state;
 	struct question *q, *next;
 
+	(void)f;
 	DL_FOREACH_SAFE(in->questions, q, next) {
 		permit_withdraw(q->program);
 		question_free(q);

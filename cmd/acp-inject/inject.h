@@ -175,8 +175,8 @@ enum step answer_message(struct passing *);
 enum step answer_withdraw(struct passing *);
 /* A program of --permit-by has decided: for struct permits. */
 void answer_decided(void *arg, struct slice option, enum permit_outcome);
-/* Ends all programs. */
-void answer_close(struct inject *);
+/* Ends all programs: for struct filter. */
+void answer_close(void *state, struct frame *);
 
 /* context.c: --prepend, --append, --mcp-server. */
 enum { RULE_CONTEXT, RULE_SENDS }; /* numbers of rules: RULE_SENDS is that of the first --send */

@@ -117,13 +117,6 @@ end(void *state, struct frame *f)
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
-static void
-close_all(void *state, struct frame *f)
-{
-	(void)f;
-	answer_close(state);
-}
-
 /* What the filter needs of the transport. */
 static unsigned
 needs(const struct options *o)
@@ -145,7 +138,7 @@ stream_run(const struct options *o)
 {
 	struct inject in = {.options = o};
 	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
-		.response = response, .event = event, .end = end, .close = close_all};
+		.response = response, .event = event, .end = end, .close = answer_close};
 	int status;
 
 	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));
