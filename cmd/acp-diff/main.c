@@ -86,14 +86,13 @@ compile_one(const char *option, const char *program)
 static struct normalize *
 compile(const struct diff_options *o)
 {
+	/* On its own first, so that a mistake is reported where it was made. */
+	struct normalize *n = o->normalize ? compile_one("--normalize", o->normalize) : NULL;
 	SCOPED struct buf program = {0};
-	struct normalize *n;
 
-	/* Each on its own first, so that a mistake is reported where it was made. */
-	if (o->normalize)
-		normalize_free(n = compile_one("--normalize", o->normalize));
 	if (o->ignore.n == 0)
-		return o->normalize ? compile_one("--normalize", o->normalize) : NULL;
+		return n;
+	normalize_free(n);
 	if ((o->normalize && buf_printf(&program, "(%s\n) | ", o->normalize) < 0) ||
 		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)o->ignore.n, o->ignore.p) < 0 ||
 		!buf_string(&program))
