@@ -70,11 +70,9 @@ grep_new(const char *pattern, bool regex, char **why)
 		g->literal = pattern;
 		return g;
 	}
-	if (!regex && !(made = escaped(pattern))) {
-		free(g);
-		return NULL;
-	}
-	if (compile(g, made ? made : pattern, why) < 0) {
+	if (!regex)
+		made = escaped(pattern);
+	if ((!regex && !made) || compile(g, made ? made : pattern, why) < 0) {
 		free(g);
 		g = NULL;
 	}

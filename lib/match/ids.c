@@ -123,10 +123,9 @@ add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice 
 {
 	struct id *a = add(ids, RECORDED, what, recorded), *b = a ? add(ids, LIVE, what, live) : NULL;
 
-	if (!a)
-		return -1;
-	if (!b) {
+	if (a && !b)
 		HASH_DEL(ids->all, a);
+	if (!b) {
 		free(a);
 		return -1;
 	}
