@@ -150,7 +150,7 @@ static const struct cli_option options[] = {
 	{"max-continuations", 0, CLI_COUNT(struct options, max_continuations)},
 	{"nudge", 0, CLI_TEXT(struct options, nudge), .expected = "expected a text"},
 	{"estimate", 0, CLI_FLAG(struct options, estimate)},
-	{"basis", 0, CLI_WORD(struct options, basis, "auto", "turn", "call", "session")},
+	{"basis", 0, CLI_WORD_OF(struct options, basis, usage_bases)},
 	{"max-cost", 0, CLI_PARSE_AT(parse_money, struct money_list, struct options, limits)},
 	{"max-tokens", 0, CLI_PARSE_AT(parse_tokens, struct money_list, struct options, limits)},
 	{"max-turns", 0, CLI_COUNT(struct options, max_turns), .least = 1},

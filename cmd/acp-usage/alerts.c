@@ -88,7 +88,7 @@ run(struct tool *t, const struct usage_session *s)
 	pid_t pid;
 
 	if (variables(t, s, &env) != 0) {
-		tool_warn(t, "--exec: out of memory");
+		watch_say(t->watch, "--exec: out of memory");
 		return;
 	}
 	pid = fork();
@@ -99,7 +99,7 @@ run(struct tool *t, const struct usage_session *s)
 		_exit(pid < 0 ? EXIT_FAILED : 0);
 	}
 	if (pid < 0)
-		tool_warn(t, "--exec: %s", strerror(errno));
+		watch_say(t->watch, "--exec: %s", strerror(errno));
 	else
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -116,7 +116,7 @@ say(struct tool *t, const struct usage_session *s, bool exec, const char *format
 
 	va_start(ap, format);
 	if (put_session(&text, t, s) == 0 && buf_add_string(&text, ": ") == 0 && buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
-		tool_warn(t, "%s", text.p);
+		watch_say(t->watch, "%s", text.p);
 	va_end(ap);
 	if (exec && t->options->exec)
 		run(t, s);
@@ -256,7 +256,7 @@ alerts_check(struct tool *t)
 static void
 say_unchecked(struct tool *t, const char *option, const char *missing)
 {
-	tool_warn(t, "--%s was not checked: no %s reported", option, missing);
+	watch_say(t->watch, "--%s was not checked: no %s reported", option, missing);
 	if (!t->watch->stream && t->status == 0)
 		t->status = EXIT_USAGE;
 }

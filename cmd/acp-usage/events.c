@@ -12,7 +12,7 @@ note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 	if (s && s->id_length && (put_session(&text, t, s) < 0 || buf_add_string(&text, ": ") < 0))
 		text.n = 0;
 	if (buf_add_string(&text, what) == 0 && buf_string(&text))
-		tool_warn(t, "%s", text.p);
+		watch_say(t->watch, "%s", text.p);
 }
 
 static void

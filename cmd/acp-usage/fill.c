@@ -62,7 +62,7 @@ make_update(struct tool *t, const struct message *message, struct usage_session 
 	own.size = size_of(t, s);
 	if (own.size == 0) {
 		if (!(s->noted & USAGE_NOTE_SIZE))
-			tool_warn(t, "--fill: the context window's size is not known: no usage_update (give it with --size)");
+			watch_say(t->watch, "--fill: the context window's size is not known: no usage_update (give it with --size)");
 		s->noted |= USAGE_NOTE_SIZE;
 		return 0;
 	}

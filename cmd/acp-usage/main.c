@@ -129,7 +129,7 @@ static const struct cli_option options[] = {
 	{"since", 0, CLI_PARSE_AT(parse_time, double, struct options, since)},
 	{"before", 0, CLI_PARSE_AT(parse_time, double, struct options, before)},
 	{"session", 0, CLI_TEXT(struct options, session)},
-	{"basis", 0, CLI_WORD(struct options, basis, "auto", "turn", "call", "session")},
+	{"basis", 0, CLI_WORD_OF(struct options, basis, usage_bases)},
 	{"prices", 0, CLI_TEXT(struct options, prices)},
 	{"cache-hour", 0, CLI_FLAG(struct options, cache_hour)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},

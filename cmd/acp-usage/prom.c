@@ -109,7 +109,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 		for (unsigned type = USAGE_INPUT; type < USAGE_TYPES; type++)
 			if (p->models[i].has & 1u << type)
 				r |= -(metrics_labels(to, name, (const struct metrics_label[]){
-					{"type", slice_of(usage_type_name((enum usage_type)type))}, {"model", usage_name(t->usage, (uint32_t)i)}, {0}})
+					{"type", slice_of(usage_types[type])}, {"model", usage_name(t->usage, (uint32_t)i)}, {0}})
 					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
 	return r;
 }

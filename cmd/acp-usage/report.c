@@ -60,7 +60,7 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 	if (c)
 		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(usage_cost_wire(c), c->places, to)
 			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(u, c->currency), to) || buf_add(to, "}", 1));
-	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_basis_name(usage_session_basis(u, session))) < 0);
+	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_bases[usage_session_basis(u, session)]) < 0);
 }
 
 static int

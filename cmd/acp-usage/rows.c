@@ -153,7 +153,7 @@ put_turn(struct row *r, struct tool *t, const struct usage_event *e)
 	if ((e->own_lower && e->own.has) || (e->billed_lower && e->billed.has))
 		put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : "billed"));
 	put_costs(r, t, e->session);
-	put_text(r, BASIS, slice_of(e->turn->counts.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));
+	put_text(r, BASIS, slice_of(e->turn->counts.has ? usage_bases[e->basis] : e->own.has ? "calls" : ""));
 	put_text(r, STOP_REASON, usage_name(t->usage, e->turn->stop));
 	put_estimate(r, t, e);
 }

@@ -22,22 +22,8 @@ void
 tool_fail(struct tool *t, const char *what)
 {
 	if (!t->watch->failed)
-		tool_warn(t, "%s", what);
+		watch_say(t->watch, "%s", what);
 	t->watch->failed = true;
-}
-
-void
-tool_warn(struct tool *t, const char *format, ...)
-{
-	SCOPED struct buf text = {0};
-	va_list ap;
-	int r;
-
-	va_start(ap, format);
-	r = buf_vprintf(&text, format, ap);
-	va_end(ap);
-	if (r == 0 && buf_string(&text))
-		watch_say(t->watch, "%s", text.p);
 }
 
 enum level

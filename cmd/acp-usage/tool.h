@@ -104,8 +104,6 @@ struct usage *events_open(struct tool *);
 /* text.c */
 /* Reports a failure of the tool itself, which the exit status says. */
 void tool_fail(struct tool *, const char *what);
-/* Prints one line on stderr, without waiting for its reader. */
-void tool_warn(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Is it the session of --session, or a child of it? */
 bool tool_wants(struct tool *, const struct usage_session *);
 

@@ -64,8 +64,8 @@ account_add(struct usage_account *a, struct decimal amount, bool restored)
 	a->last = amount;
 }
 
-static bool
-total_of(const struct usage_account *a, struct usage_money *total)
+bool
+usage_account_total(const struct usage_account *a, struct usage_money *total)
 {
 	*total = (struct usage_money){.currency = a->currency};
 	return !a->too_large && decimal_add(a->closed, a->last, &total->amount) && decimal_add(total->amount, a->doubt, &total->most);
@@ -78,10 +78,10 @@ add_value(struct usage *u, struct usage_part *p, struct usage_cost *c, struct us
 {
 	struct usage_money before, after, more;
 	struct usage_share *share;
-	bool known = total_of(a, &before);
+	bool known = usage_account_total(a, &before);
 
 	account_add(a, amount, first && c->restored);
-	if (!u->spec.period || !known || !total_of(a, &after) || !decimal_subtract(after.amount, before.amount, &more.amount)
+	if (!u->spec.period || !known || !usage_account_total(a, &after) || !decimal_subtract(after.amount, before.amount, &more.amount)
 		|| !decimal_subtract(after.most, before.most, &more.most))
 		return 0;
 	if (!(share = usage_share_of(p, period, a->currency, first)))
@@ -128,7 +128,7 @@ usage_cost_total(const struct usage_session *s, uint32_t currency, struct usage_
 	const struct usage_account *a = find_account(s, currency);
 
 	*total = (struct usage_money){.currency = currency};
-	return a && total_of(a, total);
+	return a && usage_account_total(a, total);
 }
 
 bool
@@ -172,20 +172,6 @@ usage_figures_money(const struct usage *u, struct usage_figures *f, const struct
 	return 0;
 }
 
-int
-usage_figures_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
-{
-	struct usage_money total;
-	int r = 0;
-
-	for (const struct usage_account *a = s->accounts; a; a = a->next) {
-		to->too_large |= !total_of(a, &total);
-		to->restarts += a->restarts;
-		r |= usage_figures_money(u, to, &total);
-	}
-	return r;
-}
-
 /* --- in a turn --- */
 
 bool
@@ -194,7 +180,8 @@ usage_cost_of_turn(const struct usage_session *s, const struct usage_cost *c, st
 	const struct usage_account *a = find_account(s, c->currency);
 	struct usage_money total;
 
-	return a && a->known && s->turn.cost != USAGE_COST_BEFORE && total_of(a, &total) && decimal_subtract(total.amount, a->at_turn, added);
+	return a && a->known && s->turn.cost != USAGE_COST_BEFORE && usage_account_total(a, &total)
+		&& decimal_subtract(total.amount, a->at_turn, added);
 }
 
 void
@@ -205,7 +192,7 @@ usage_cost_begin_turn(struct usage_session *s)
 
 	s->turn.costed = usage_costs(s) != NULL;
 	LL_FOREACH(s->accounts, a) {
-		a->known = total_of(a, &total);
+		a->known = usage_account_total(a, &total);
 		a->at_turn = total.amount;
 	}
 }

@@ -1,22 +1,10 @@
 /* Counts and their sums. */
 #include "lib/usage/usage_parts.h"
 
-static const char *const types[] = {"total", "input", "output", "thought", "cache_read", "cache_write"};
-static const char *const bases[] = {"auto", "turn", "call", "session"};
+const char *const usage_types[] = {"total", "input", "output", "thought", "cache_read", "cache_write"};
+const char *const usage_bases[] = {"auto", "turn", "call", "session", NULL};
 
 __extension__ typedef unsigned __int128 wide;
-
-const char *
-usage_type_name(enum usage_type t)
-{
-	return types[t];
-}
-
-const char *
-usage_basis_name(enum usage_basis b)
-{
-	return bases[b];
-}
 
 /* --- sums --- */
 
@@ -67,7 +55,7 @@ usage_sums_put(const struct usage_sums *s, struct buf *to)
 	for (unsigned i = 0; i < USAGE_TYPES; i++) {
 		if (!(s->has & 1u << i))
 			continue;
-		r |= -(buf_printf(to, "%s\"%s\":", comma, types[i]) || usage_sum_put(s, (enum usage_type)i, to));
+		r |= -(buf_printf(to, "%s\"%s\":", comma, usage_types[i]) || usage_sum_put(s, (enum usage_type)i, to));
 		comma = ",";
 	}
 	return r | buf_add(to, "}", 1);
@@ -98,9 +86,9 @@ usage_sums_read(struct slice object, struct usage_sums *s)
 
 	*s = (struct usage_sums){0};
 	for (unsigned i = 0; i < USAGE_TYPES; i++) {
-		v = json_get(object, types[i]);
+		v = json_get(object, usage_types[i]);
 		if (v.p && (json_type(v) != JSON_NUMBER || !read_sum(v, &s->n[i])))
-			return types[i];
+			return usage_types[i];
 		s->has |= (uint8_t)(v.p ? 1u << i : 0);
 	}
 	return NULL;

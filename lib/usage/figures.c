@@ -94,6 +94,7 @@ lacks_children(const struct usage *u, const struct usage_session *s)
 int
 usage_figures_session(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
+	struct usage_money total;
 	int r = 0;
 
 	for (const struct usage_part *p = s->parts; p; p = p->next) {
@@ -107,7 +108,12 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 	}
 	to->billed_lower |= lacks_children(u, s);
 	/* Where there are periods, those shares are the costs. */
-	return u->spec.period ? r : r | usage_figures_costs(u, s, to);
+	for (const struct usage_account *a = u->spec.period ? NULL : s->accounts; a; a = a->next) {
+		to->too_large |= !usage_account_total(a, &total);
+		to->restarts += a->restarts;
+		r |= usage_figures_money(u, to, &total);
+	}
+	return r;
 }
 
 int

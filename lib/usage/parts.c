@@ -76,7 +76,7 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 		|| put_flag(to, "v2", a->v2) || put_string(to, "model", usage_name(u, p->model))
 		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
 		|| put_flag(to, "restarted", p->restarted) || put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
-		|| put_string(to, "basis", p->basis ? slice_of(usage_basis_name(p->basis)) : slice_of("")));
+		|| put_string(to, "basis", slice_of(p->basis ? usage_bases[p->basis] : "")));
 	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
@@ -169,7 +169,7 @@ read_sums(struct reading *g, struct slice object, const char *name, struct usage
 	*s = (struct usage_sums){0};
 	bad = in.p ? usage_sums_read(in, s) : NULL;
 	for (unsigned i = 0; i < USAGE_TYPES && !bad; i++)
-		bad = s->n[i] < 0 ? usage_type_name((enum usage_type)i) : NULL;
+		bad = s->n[i] < 0 ? usage_types[i] : NULL;
 	if (bad)
 		wrong(g, bad);
 }
@@ -254,7 +254,7 @@ read_basis(struct reading *g, struct slice in)
 	struct slice v = member(g, in, "basis", JSON_STRING);
 
 	for (enum usage_basis b = USAGE_TURN; v.p && b <= USAGE_SESSION; b++)
-		if (json_string_is(v, usage_basis_name(b)))
+		if (json_string_is(v, usage_bases[b]))
 			return b;
 	if (v.p)
 		wrong(g, "basis");
@@ -366,9 +366,15 @@ name_tallies(struct usage_part *p, uint32_t model)
 		} else if (!named) {
 			t->model = model & USAGE_MODEL_BITS;
 		} else {
-			usage_tally_add(named, t);
+			named->turns += t->turns;
+			named->billed_turns += t->billed_turns;
+			named->own_lower |= t->own_lower;
+			named->billed_lower |= t->billed_lower;
+			usage_sums_add(&named->own, &t->own);
+			usage_sums_add(&named->billed, &t->billed);
 			*at = t->next;
-			usage_tally_free(t);
+			free(t->reported);
+			free(t);
 		}
 	}
 }

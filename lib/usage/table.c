@@ -248,24 +248,6 @@ usage_tally_of(struct usage_part *part, uint32_t model, int32_t period, uint8_t 
 	return t;
 }
 
-void
-usage_tally_add(struct usage_tally *to, const struct usage_tally *t)
-{
-	to->turns += t->turns;
-	to->billed_turns += t->billed_turns;
-	to->own_lower |= t->own_lower;
-	to->billed_lower |= t->billed_lower;
-	usage_sums_add(&to->own, &t->own);
-	usage_sums_add(&to->billed, &t->billed);
-}
-
-void
-usage_tally_free(struct usage_tally *t)
-{
-	free(t->reported);
-	free(t);
-}
-
 struct usage_share *
 usage_share_of(struct usage_part *part, int32_t period, uint32_t currency, bool first)
 {
@@ -281,36 +263,28 @@ usage_share_of(struct usage_part *part, int32_t period, uint32_t currency, bool 
 	return s;
 }
 
+/* Frees a list, the members of which begin with `next`. */
 static void
-free_part(struct usage_part *p)
+free_list(void *list)
 {
-	struct usage_cost *c, *more_costs;
-	struct usage_tally *t, *more_tallies;
-	struct usage_share *s, *more_shares;
-
-	LL_FOREACH_SAFE(p->costs, c, more_costs)
-		free(c);
-	LL_FOREACH_SAFE(p->tallies, t, more_tallies)
-		usage_tally_free(t);
-	LL_FOREACH_SAFE(p->shares, s, more_shares)
-		free(s);
-	free(p);
+	for (void *next; list; list = next) {
+		memcpy(&next, list, sizeof(next));
+		free(list);
+	}
 }
 
 static void
 free_session(struct usage_session *s)
 {
-	struct usage_account *a;
-	struct usage_part *p;
-
-	while ((p = s->parts)) {
-		s->parts = p->next;
-		free_part(p);
+	for (struct usage_part *p = s->parts; p; p = p->next) {
+		for (struct usage_tally *t = p->tallies; t; t = t->next)
+			free(t->reported);
+		free_list(p->tallies);
+		free_list(p->costs);
+		free_list(p->shares);
 	}
-	while ((a = s->accounts)) {
-		s->accounts = a->next;
-		free(a);
-	}
+	free_list(s->parts);
+	free_list(s->accounts);
 	free(s->turn.rows);
 	free(s->turn.calls);
 	free(s->turn.sub_agents);

@@ -191,7 +191,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 			? "the counts are those of each turn's last call: what is shown is a lower bound"
 			: "the counts of the first turn include what came before: what is shown is a lower bound");
 	if (!a->basis_reported && t->counts.has) {
-		usage_note(u, s, USAGE_NOTE_BASIS, true, "basis %s", usage_basis_name(e->basis));
+		usage_note(u, s, USAGE_NOTE_BASIS, true, "basis %s", usage_bases[e->basis]);
 		a->basis_reported = a->basis != USAGE_AUTO;
 	}
 	if (s->turns < 2 || !s->has_used || s->used == 0 || e->own.n[USAGE_TOTAL] == 0

@@ -48,7 +48,7 @@ enum {
 };
 
 /* "total", "input", "output", "thought", "cache_read", "cache_write" */
-const char *usage_type_name(enum usage_type);
+extern const char *const usage_types[];
 void usage_sums_count(struct usage_sums *, const struct usage_counts *);
 void usage_sums_add(struct usage_sums *, const struct usage_sums *);
 /* Takes `less` away, also below 0; what has is left alone. */
@@ -74,8 +74,7 @@ void usage_disjoint(const struct usage_sums *, uint8_t inside, decimal_units to[
 
 /* What the counts of a response cover. */
 enum usage_basis { USAGE_AUTO, USAGE_TURN, USAGE_LAST_CALL, USAGE_SESSION };
-/* "auto", "turn", "call", "session" */
-const char *usage_basis_name(enum usage_basis);
+extern const char *const usage_bases[]; /* "auto", "turn", "call", "session", NULL */
 
 /* used / size in whole percent, rounded down, 100000 at most; 0 where size is 0. */
 int usage_percent(uint64_t used, uint64_t size);

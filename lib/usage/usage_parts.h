@@ -84,9 +84,6 @@ struct usage_part *usage_part_new(struct usage *, struct usage_session *, double
 uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
 /* A tally of the part. NULL when out of memory. */
 struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t period, uint8_t tier);
-/* Adds what another tally of the part has. */
-void usage_tally_add(struct usage_tally *, const struct usage_tally *);
-void usage_tally_free(struct usage_tally *);
 /* The share of a currency in a period; of its first value, whose period it keeps, where `first`. NULL when out of memory. */
 struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency, bool first);
 
@@ -116,10 +113,10 @@ void usage_emit(struct usage *, const struct usage_event *);
 
 /* Takes the cost of an update (cost.c). 1 where it changed, 0 where not, -1 out of memory. */
 int usage_add_cost(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);
-/* The accounts: a restart of the agent; all anew from the parts (-1: out of memory); what they add to figures. */
+/* The accounts: a restart of the agent; all anew from the parts (-1: out of memory); what one adds up to (false: it is too large). */
 void usage_accounts_restart(struct usage_session *);
 int usage_accounts_make(struct usage *, struct usage_session *);
-int usage_figures_costs(const struct usage *, const struct usage_session *, struct usage_figures *to);
+bool usage_account_total(const struct usage_account *, struct usage_money *);
 /* The cost of a currency in a part, or NULL. */
 const struct usage_cost *usage_cost_in(const struct usage_part *, uint32_t currency);
 /* A turn begins: what the session cost until then. */
