@@ -11,218 +11,127 @@ struct summing {
 	struct slice keys[DEEPEST]; /* where we are */
 };
 
-/* An object (or array) that is copied with changes. */
-struct copy {
-	struct buf *to;
-	struct slice of;
-	const char *at; /* the end of what has been copied */
-	size_t members;
-};
-
-/* Copies what comes before a value that is written anew. */
-static int
-copy_till(struct copy *c, struct slice value)
-{
-	int r = buf_add_slice(c->to, slice_between(c->at, value.p));
-
-	c->at = value.p + value.n;
-	return r;
-}
-
-/* All that is left but the bracket. */
-static int
-copy_tail(struct copy *c)
-{
-	const char *end = c->of.p + c->of.n - 1;
-	int r = buf_add_slice(c->to, slice_between(c->at, end));
-
-	c->at = end;
-	return r;
-}
-
-/* Adds a member at the end; in an array it has no key. */
-static int
-copy_more(struct copy *c, struct slice key, struct slice value)
-{
-	if (c->members++ > 0 && buf_add(c->to, ",", 1))
-		return -1;
-	if (key.n > 0 && (buf_add_slice(c->to, key) || buf_add(c->to, ":", 1)))
-		return -1;
-	return buf_add_slice(c->to, value);
-}
-
-static int
-copy_end(struct copy *c)
-{
-	return buf_add(c->to, c->at, 1);
-}
-
-/* --- counts --- */
-
-/* The count of a type in an object: the first of its spellings that is a number. */
+/* What is summed up: members of an object by their keys (ABOVE), counts by their types, rows by their models. */
 static bool
-find_count(struct slice object, enum usage_type type, uint64_t *n)
+same(enum usage_member kind, struct slice key, struct slice value, struct slice other, struct slice other_value)
 {
-	struct json_iter it = {.in = object};
-	struct slice key, value;
+	struct slice model;
+	uint64_t n;
 
-	while (json_next(&it, &key, &value))
-		if (usage_spelled(key) == type && json_type(value) == JSON_NUMBER && json_u64(value, n))
-			return true;
-	return false;
-}
-
-static int
-sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
-{
-	struct copy c = {.to = g->to, .of = base, .at = base.p};
-	struct json_iter it = {.in = base};
-	struct slice key, value;
-	enum usage_type type;
-	unsigned seen = 0;
-	uint64_t n, was;
-	int r = 0;
-
-	for (; r == 0 && json_next(&it, &key, &value); c.members++) {
-		type = usage_spelled(key);
-		if (type == USAGE_TYPES || (seen & 1u << type) || !find_count(more, type, &n))
-			continue;
-		seen |= 1u << type;
-		if (add && json_type(value) == JSON_NUMBER && json_u64(value, &was) && __builtin_add_overflow(n, was, &n))
-			n = UINT64_MAX;
-		r = copy_till(&c, value) || buf_printf(g->to, "%" PRIu64, n);
+	switch (kind) {
+	case USAGE_MEMBER_COUNTS:
+		return usage_spelled(key) == usage_spelled(other) && json_type(other_value) == JSON_NUMBER && json_u64(other_value, &n);
+	case USAGE_MEMBER_ROWS:
+		model = json_get_string(value, usage_row_model);
+		return model.p && json_string_eq(model, json_get_string(other_value, usage_row_model));
+	default:
+		return json_string_eq(key, other);
 	}
-	r = r || copy_tail(&c);
-	it = (struct json_iter){.in = more};
-	while (r == 0 && json_next(&it, &key, &value)) {
-		type = usage_spelled(key);
-		if (type == USAGE_TYPES || (seen & 1u << type) || json_type(value) != JSON_NUMBER)
-			continue;
-		seen |= 1u << type;
-		r = copy_more(&c, key, value);
-	}
-	return r || copy_end(&c) ? -1 : 0;
 }
 
-/* --- rows per model --- */
-
-static bool
-same_model(struct slice a, struct slice b)
-{
-	struct slice x = json_get_string(a, usage_row_model), y = json_get_string(b, usage_row_model);
-
-	return x.p && y.p && json_string_eq(x, y);
-}
-
-/* The first row of the same model, or p NULL. */
+/* The first in a container that is of the same kind as this element, or p NULL. */
 static struct slice
-find_row(struct slice rows, struct slice of)
+find(enum usage_member kind, struct slice in, struct slice key, struct slice value)
 {
-	struct json_iter it = {.in = rows};
-	struct slice key, row;
+	struct json_iter it = {.in = in};
+	struct slice k, v;
 
-	while (json_next(&it, &key, &row))
-		if (same_model(row, of))
-			return row;
+	while (json_next(&it, &k, &v))
+		if (same(kind, key, value, k, v))
+			return v;
 	return slice(NULL, 0);
 }
 
+/* What a member is that lies this deep in the response. */
+static enum usage_member
+member_at(struct summing *g, struct slice key, size_t depth)
+{
+	g->keys[depth] = key;
+	return usage_member(g->idle, g->keys, depth + 1);
+}
+
+static int sum(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth);
+
 static int
-sum_row(struct summing *g, struct slice row, struct slice more)
+sum_row(const struct summing *g, struct slice row, struct slice more)
 {
 	struct slice counts = json_get(row, usage_row_counts), with = json_get(more, usage_row_counts);
-	struct copy c = {.to = g->to, .of = row, .at = row.p, .members = 1};
-	int r;
+	struct summing counting = {.to = g->to, .add = true};
+	bool any = counts.p != NULL;
 
 	if (json_type(with) != JSON_OBJECT)
 		return buf_add_slice(g->to, row);
-	if (!counts.p)
-		r = copy_tail(&c) || buf_printf(g->to, ",\"%s\":", usage_row_counts) || buf_add_slice(g->to, with);
-	else
-		r = copy_till(&c, counts)
-			|| (json_type(counts) == JSON_OBJECT ? sum_counts(g, counts, with, true) : buf_add_slice(g->to, with));
-	return r || copy_tail(&c) || copy_end(&c) ? -1 : 0;
+	if (!any)
+		counts = slice(row.p + row.n - 1, 0);
+	return -(buf_add_slice(g->to, slice_between(row.p, counts.p)) || (!any && buf_printf(g->to, ",\"%s\":", usage_row_counts))
+		|| (any && json_type(counts) == JSON_OBJECT ? sum(&counting, USAGE_MEMBER_COUNTS, counts, with, 0) : buf_add_slice(g->to, with))
+		|| buf_add_slice(g->to, slice_between(counts.p + counts.n, row.p + row.n)));
 }
 
-/* Rows of a model that `base` has join the first of its rows there, if they are the first of theirs; the others follow. */
+/* Two elements of containers of that kind. */
 static int
-sum_rows(struct summing *g, struct slice base, struct slice more)
+sum_value(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
-	struct copy c = {.to = g->to, .of = base, .at = base.p};
-	struct json_iter it = {.in = base};
-	struct slice key, row, other;
-	int r = 0;
+	enum json_type type = json_type(base);
+	uint64_t n, was;
 
-	for (; r == 0 && json_next(&it, &key, &row); c.members++) {
-		other = find_row(more, row);
-		if (other.p && find_row(base, row).p == row.p)
-			r = copy_till(&c, row) || sum_row(g, row, other);
+	if (kind == USAGE_MEMBER_ROWS)
+		return sum_row(g, base, more);
+	if (kind == USAGE_MEMBER_COUNTS) {
+		json_u64(more, &n);
+		if (g->add && type == JSON_NUMBER && json_u64(base, &was) && __builtin_add_overflow(n, was, &n))
+			n = UINT64_MAX;
+		return buf_printf(g->to, "%" PRIu64, n);
 	}
-	r = r || copy_tail(&c);
-	it = (struct json_iter){.in = more};
-	while (r == 0 && json_next(&it, &key, &row))
-		if (!find_row(base, row).p || find_row(more, row).p != row.p)
-			r = copy_more(&c, slice(NULL, 0), row);
-	return r || copy_end(&c) ? -1 : 0;
-}
-
-/* --- the response --- */
-
-/* The member of an object that has the same key, or p NULL. */
-static struct slice
-find_member(struct slice object, struct slice key)
-{
-	struct json_iter it = {.in = object};
-	struct slice k, value;
-
-	while (json_next(&it, &k, &value))
-		if (json_string_eq(k, key))
-			return value;
-	return slice(NULL, 0);
-}
-
-static int sum_members(struct summing *g, struct slice base, struct slice more, size_t depth);
-
-static int
-sum_value(struct summing *g, struct slice base, struct slice more, size_t depth)
-{
-	enum usage_member member = usage_member(g->idle, g->keys, depth);
-
-	if (member == USAGE_MEMBER_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
-		return sum_rows(g, base, more);
-	if (member == USAGE_MEMBER_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
-		return sum_counts(g, base, more, g->add);
-	if (member == USAGE_MEMBER_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
-		return sum_members(g, base, more, depth);
+	kind = usage_member(g->idle, g->keys, depth);
+	if (type == json_type(more) && type == (kind == USAGE_MEMBER_ROWS ? JSON_ARRAY : JSON_OBJECT))
+		return sum(g, kind, base, more, depth);
 	/* What is there stays, unless it says nothing. */
-	return buf_add_slice(g->to, json_type(base) == JSON_NULL ? more : base);
+	return buf_add_slice(g->to, type == JSON_NULL ? more : base);
 }
 
+/* Copies the base; elements that both have are summed up, and those that it lacks follow. */
 static int
-sum_members(struct summing *g, struct slice base, struct slice more, size_t depth)
+sum(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
-	struct copy c = {.to = g->to, .of = base, .at = base.p};
-	struct json_iter it = {.in = base};
+	const char *at = base.p, *end = base.p + base.n - 1;
+	struct json_iter it = {.in = base}, rest = {.in = more};
 	struct slice key, value, other;
+	enum usage_type type = USAGE_TYPES;
+	size_t n = 0;
+	unsigned seen = 0; /* types of counts */
+	bool yes;
 	int r = 0;
 
-	for (; r == 0 && json_next(&it, &key, &value); c.members++) {
-		g->keys[depth] = key;
-		if (usage_member(g->idle, g->keys, depth + 1) == USAGE_MEMBER_NONE)
+	for (; r == 0 && json_next(&it, &key, &value); n++) {
+		if (kind == USAGE_MEMBER_COUNTS)
+			yes = (type = usage_spelled(key)) < USAGE_TYPES && !(seen & 1u << type);
+		else if (kind == USAGE_MEMBER_ROWS)
+			yes = find(kind, base, key, value).p == value.p;
+		else
+			yes = member_at(g, key, depth) != USAGE_MEMBER_NONE;
+		other = yes ? find(kind, more, key, value) : slice(NULL, 0);
+		if (!other.p)
 			continue;
-		other = find_member(more, key);
-		if (other.p)
-			r = copy_till(&c, value) || sum_value(g, value, other, depth + 1);
+		seen |= 1u << type;
+		r = buf_add_slice(g->to, slice_between(at, value.p)) || sum_value(g, kind, value, other, depth + 1);
+		at = value.p + value.n;
 	}
-	r = r || copy_tail(&c);
-	it = (struct json_iter){.in = more};
-	while (r == 0 && json_next(&it, &key, &value)) {
-		g->keys[depth] = key;
-		if (usage_member(g->idle, g->keys, depth + 1) <= USAGE_MEMBER_ABOVE || find_member(base, key).p)
+	r = r || buf_add_slice(g->to, slice_between(at, end));
+	while (r == 0 && json_next(&rest, &key, &value)) {
+		if (kind == USAGE_MEMBER_COUNTS)
+			yes = (type = usage_spelled(key)) < USAGE_TYPES && !(seen & 1u << type) && json_type(value) == JSON_NUMBER;
+		else if (kind == USAGE_MEMBER_ROWS)
+			yes = !find(kind, base, key, value).p || find(kind, more, key, value).p != value.p;
+		else
+			yes = member_at(g, key, depth) > USAGE_MEMBER_ABOVE && !find(kind, base, key, value).p;
+		if (!yes)
 			continue;
-		r = copy_more(&c, key, value);
+		seen |= 1u << type;
+		r = (n++ && buf_add(g->to, ",", 1)) || (key.n && (buf_add_slice(g->to, key) || buf_add(g->to, ":", 1)))
+			|| buf_add_slice(g->to, value);
 	}
-	return r || copy_end(&c) ? -1 : 0;
+	return r || buf_add(g->to, end, 1) ? -1 : 0;
 }
 
 int
@@ -230,5 +139,5 @@ usage_add_responses(struct slice base, struct slice more, bool idle, enum usage_
 {
 	struct summing g = {.idle = idle, .add = basis == USAGE_TURN || basis == USAGE_AUTO, .to = to};
 
-	return sum_members(&g, base, more, 0) ? -1 : 0;
+	return sum(&g, USAGE_MEMBER_ABOVE, base, more, 0);
 }
