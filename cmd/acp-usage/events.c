@@ -20,9 +20,8 @@ write_row(struct tool *t, const struct usage_event *e)
 {
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
-	int r = t->headed ? 0 : row_put_names(t, to);
+	int r = row_put(t, to, e);
 
-	r = r < 0 ? r : row_put(t, to, e);
 	out_commit(&t->watch->out, before, r);
 	if (r < 0)
 		tool_fail(t, "out of memory: rows are lost");

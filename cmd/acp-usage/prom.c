@@ -27,28 +27,21 @@ prom_event(struct prom *p, const struct usage_event *e)
 }
 
 static int
-put_gauge(struct buf *to, const char *name, const struct usage_session *s, uint64_t value)
-{
-	const struct metrics_label labels[] = {{"session", slice(s->id, s->id_length)}, {0}};
-
-	return -(metrics_labels(to, name, labels) || buf_printf(to, "%llu\n", (unsigned long long)value));
-}
-
-static int
 put_sessions(struct buf *to, struct tool *t)
 {
-	static const char used[] = "acp_context_used_tokens", size[] = "acp_context_size_tokens", cost[] = "acp_session_cost";
+	static const char *const contexts[][2] = {{"acp_context_used_tokens", "Tokens in the context of a session."},
+		{"acp_context_size_tokens", "Context window of a session in tokens."}};
+	static const char cost[] = "acp_session_cost";
 	struct usage_figures f = {0};
-	int r;
+	int r = 0;
 
-	r = metrics_head(to, used, "gauge", "Tokens in the context of a session.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
-		if (s->has_used && tool_wants(t, s))
-			r |= put_gauge(to, used, s, s->used);
-	r |= metrics_head(to, size, "gauge", "Context window of a session in tokens.");
-	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
-		if (s->has_size && tool_wants(t, s))
-			r |= put_gauge(to, size, s, s->size);
+	for (int size = 0; size < 2; size++) {
+		r |= metrics_head(to, contexts[size][0], "gauge", contexts[size][1]);
+		for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
+			if ((size ? s->has_size : s->has_used) && tool_wants(t, s))
+				r |= -(metrics_labels(to, contexts[size][0], (const struct metrics_label[]){{"session", slice(s->id, s->id_length)}, {0}})
+					|| buf_printf(to, "%llu\n", (unsigned long long)(size ? s->size : s->used)));
+	}
 	r |= metrics_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next) {
 		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))

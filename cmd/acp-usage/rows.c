@@ -227,46 +227,27 @@ put_csv(struct buf *to, struct slice s)
 	return r;
 }
 
-static int
-put_columns(struct buf *to, const struct row *r, enum format f)
-{
-	int c, e = 0;
+/* What ends a row of columns. */
+static const char *const ends[] = {[FORMAT_TSV] = "\n", [FORMAT_CSV] = "\r\n", [FORMAT_JSON] = "}\n", [FORMAT_PROM] = NULL};
 
-	for (c = 0; c < COLUMNS && e == 0; c++) {
-		if (c > 0)
-			e = buf_add(to, f == FORMAT_TSV ? "\t" : ",", 1);
-		if (e == 0)
-			e = f == FORMAT_TSV ? put_tsv(to, cell(r, (enum column)c)) : put_csv(to, cell(r, (enum column)c));
-	}
-	return e < 0 ? -1 : f == FORMAT_TSV ? buf_add(to, "\n", 1) : buf_add(to, "\r\n", 2);
-}
-
+/* The values of a row, or (NULL) the names of the columns. */
 static int
-put_json(struct buf *to, const struct row *r)
+put_columns(struct buf *to, const struct row *row, enum format f)
 {
 	struct slice v;
-	int c, e = 0;
+	int r = f == FORMAT_JSON ? buf_add(to, "{", 1) : 0;
 
-	for (c = 0; c < COLUMNS && e == 0; c++) {
-		v = cell(r, (enum column)c);
-		e = buf_printf(to, "%s\"%s\":", c ? "," : "{", columns[c].name);
-		if (e == 0)
-			e = v.n == 0 ? buf_add_string(to, "null") : columns[c].number ? buf_add_slice(to, v) : json_quote(v, to);
+	for (int c = 0; c < COLUMNS && r == 0; c++) {
+		v = row ? cell(row, (enum column)c) : slice_of(columns[c].name);
+		if (c > 0 && buf_add(to, f == FORMAT_TSV ? "\t" : ",", 1) < 0)
+			return -1;
+		if (f != FORMAT_JSON)
+			r = f == FORMAT_TSV ? put_tsv(to, v) : put_csv(to, v);
+		else
+			r = -(buf_printf(to, "\"%s\":", columns[c].name) || (v.n == 0 ? buf_add_string(to, "null")
+				: columns[c].number ? buf_add_slice(to, v) : json_quote(v, to)));
 	}
-	return e < 0 ? -1 : buf_add(to, "}\n", 2);
-}
-
-int
-row_put_names(struct tool *t, struct buf *to)
-{
-	enum format f = t->options->format;
-	int c, e = 0;
-
-	if (f != FORMAT_TSV && f != FORMAT_CSV)
-		return 0;
-	for (c = 0; c < COLUMNS && e == 0; c++)
-		e = buf_printf(to, "%s%s", c ? f == FORMAT_TSV ? "\t" : "," : "", columns[c].name);
-	return e < 0 ? -1 : buf_add_string(to, f == FORMAT_TSV ? "\n" : "\r\n");
+	return r < 0 ? -1 : buf_add_string(to, ends[f]);
 }
 
 /* --- for people --- */
@@ -357,22 +338,14 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 int
 row_put(struct tool *t, struct buf *to, const struct usage_event *e)
 {
+	enum format f = t->options->format;
 	struct row row;
 	int r = make_row(&row, t, e);
 
+	if (r == 0 && !t->headed && (f == FORMAT_TSV || f == FORMAT_CSV))
+		r = put_columns(to, NULL, f);
 	if (r == 0)
-		switch (t->options->format) {
-		case FORMAT_TSV:
-		case FORMAT_CSV:
-			r = put_columns(to, &row, t->options->format);
-			break;
-		case FORMAT_JSON:
-			r = put_json(to, &row);
-			break;
-		default:
-			r = put_log(t, to, e, &row);
-			break;
-		}
+		r = ends[f] ? put_columns(to, &row, f) : put_log(t, to, e, &row);
 	buf_free(&row.text);
 	return r;
 }

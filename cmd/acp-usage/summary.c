@@ -180,20 +180,6 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	return r;
 }
 
-/* The first session, where rows are of sessions. */
-static const struct usage_session *
-first_of(const struct summary *s)
-{
-	return s->tool->options->by == BY_SESSION ? usage_sessions(s->tool->usage) : NULL;
-}
-
-/* Has the session a row of depth 0? */
-static bool
-is_shown(const struct summary *s, const struct usage_session *session)
-{
-	return !session->parent && tool_wants(s->tool, session);
-}
-
 int
 summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary_row *))
 {
@@ -201,13 +187,6 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 
 	for (const struct summary_order *o = s->order; o < s->order + s->norder && r == 0; o++)
 		r = o->group ? fn(s, o->group) : session_row(s, o->session, 0, fn);
-	if (s->order)
-		return r;
-	for (const struct summary_row *g = s->groups; g && r == 0; g = g->hh.next)
-		r = fn(s, g);
-	for (const struct usage_session *session = first_of(s); session && r == 0; session = session->hh.next)
-		if (is_shown(s, session))
-			r = session_row(s, session, 0, fn);
 	return r;
 }
 
@@ -249,6 +228,7 @@ compare_by(const struct summary *s, struct summary_order *o, const struct usage_
 static int
 order_rows(struct summary *s)
 {
+	const struct options *options = s->tool->options;
 	struct usage *u = s->tool->usage;
 	struct usage_figures f = {0};
 	struct summary_order *o;
@@ -260,18 +240,19 @@ order_rows(struct summary *s)
 	for (const struct summary_row *g = s->groups; g; g = g->hh.next) {
 		o = &s->order[s->norder];
 		*o = (struct summary_order){.group = g, .number = s->norder++};
-		compare_by(s, o, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
+		compare_by(s, o, &g->figures, by_period(options->by) ? 0 : (uint32_t)g->key);
 	}
-	for (const struct usage_session *session = first_of(s); session && r == 0; session = session->hh.next) {
-		if (!is_shown(s, session))
+	for (const struct usage_session *session = usage_sessions(u); session && options->by == BY_SESSION && r == 0; session = session->hh.next) {
+		if (session->parent || !tool_wants(s->tool, session))
 			continue;
 		o = &s->order[s->norder];
 		*o = (struct summary_order){.session = session, .number = s->norder++};
-		r = usage_figures_session(u, session, &f);
+		r = options->sort == SORT_DATE ? 0 : usage_figures_session(u, session, &f);
 		compare_by(s, o, &f, session->title);
 		usage_figures_free(&f);
 	}
-	qsort(s->order, s->norder, sizeof(*s->order), by_order);
+	if (options->sort != SORT_DATE)
+		qsort(s->order, s->norder, sizeof(*s->order), by_order);
 	return r;
 }
 
@@ -303,8 +284,7 @@ summary_make(struct summary *s)
 	if (usage_sort(s->tool->usage) < 0)
 		return -1;
 	s->total.total = true;
-	return -((s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s)) ||
-		(s->tool->options->sort != SORT_DATE && order_rows(s)));
+	return -((s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s)) || order_rows(s));
 }
 
 void

@@ -14,7 +14,7 @@ struct summary_row {
 	struct usage_figures figures;
 };
 
-/* --sort: a row, and by what it is compared. */
+/* A row, and by what --sort compares it. */
 struct summary_order {
 	const struct usage_session *session; /* or NULL: */
 	const struct summary_row *group;
@@ -30,7 +30,7 @@ struct summary {
 	struct tool *tool;
 	struct summary_row *groups, total;
 	struct usage_figures unassigned; /* of no group */
-	struct summary_order *order; /* all rows of depth 0; NULL: as they are */
+	struct summary_order *order;     /* all rows of depth 0 */
 	size_t norder, sessions;
 	uint64_t turns;                  /* --by model: of all sessions */
 	/* of the table */

@@ -121,9 +121,8 @@ int put_session(struct buf *, const struct tool *, const struct usage_session *)
 const char *level_color(enum level, bool wanted);
 const char *color_off(bool wanted);
 
-/* rows.c */
+/* rows.c: before the first row, the names of the columns, where there are some. */
 int row_put(struct tool *, struct buf *, const struct usage_event *);
-int row_put_names(struct tool *, struct buf *);
 
 /* report.c */
 enum { SUMMARY_VERSION = 1 }; /* of the lines that --merge reads */
