@@ -20,49 +20,37 @@ static const char *const advice[] = {"", "", "Context filling up", "Start new se
 
 /* --- commands --- */
 
-__attribute__((format(printf, 3, 4))) static int
-add_variable(struct buf *to, const char *name, const char *format, ...)
-{
-	va_list ap;
-	int r;
-
-	if (buf_printf(to, "%s=", name) < 0)
-		return -1;
-	va_start(ap, format);
-	r = buf_vprintf(to, format, ap);
-	va_end(ap);
-	return r < 0 ? -1 : buf_add(to, "", 1);
-}
-
-/* The variables, each with its NUL. */
+/* In the child: what the command is told. 0, or -1 out of memory. */
 static int
-variables(struct tool *t, const struct usage_session *s, struct buf *to)
+set_variables(struct tool *t, const struct usage_session *s)
 {
-	const char *level = level_names[tool_level(t->options, s)];
+	bool full = s->has_used && s->has_size;
+	const struct {
+		const char *name;
+		bool known;
+		uint64_t n;
+	} figures[] = {{"ACP_USED", s->has_used, s->used}, {"ACP_SIZE", full, s->size},
+		{"ACP_PERCENT", full, (uint64_t)usage_percent(s->used, s->size)}, {"ACP_REMAINING", full, tokens_left(s)}};
 	const struct usage_cost *c = usage_costs(s);
+	SCOPED struct buf text = {0};
 	struct usage_money total;
-	SCOPED struct buf amount = {0};
-	int r;
+	int r = setenv("ACP_SESSION", s->id, 1) | setenv("ACP_LEVEL", level_names[tool_level(t->options, s)], 1);
 
-	r = -(add_variable(to, "ACP_SESSION", "%s", s->id) || add_variable(to, "ACP_LEVEL", "%s", level));
-	if (s->has_used)
-		r |= add_variable(to, "ACP_USED", "%llu", (unsigned long long)s->used);
-	if (s->has_used && s->has_size)
-		r |= -(add_variable(to, "ACP_SIZE", "%llu", (unsigned long long)s->size)
-			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s->used, s->size))
-			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)tokens_left(s)));
-	if (c && usage_cost_total(s, c->currency, &total)) {
-		r |= decimal_put(total.amount, 0, &amount);
-		if (r == 0 && buf_string(&amount))
-			r |= -(add_variable(to, "ACP_COST", "%s", amount.p)
-				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, c->currency).p));
+	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+		text.n = 0;
+		if (figures[i].known)
+			r |= -(buf_printf(&text, "%llu", (unsigned long long)figures[i].n) || !buf_string(&text) || setenv(figures[i].name, text.p, 1));
 	}
+	text.n = 0;
+	if (c && usage_cost_total(s, c->currency, &total))
+		r |= -(decimal_put(total.amount, 0, &text) || !buf_string(&text) || setenv("ACP_COST", text.p, 1)
+			|| setenv("ACP_CURRENCY", usage_name(t->usage, c->currency).p, 1));
 	return r;
 }
 
 /* In the child's child, which nobody waits for. */
 _Noreturn static void
-become(const char *command, const struct buf *env)
+become(struct tool *t, const struct usage_session *s)
 {
 	sigset_t none;
 	int fd = open("/dev/null", O_RDONLY);
@@ -75,27 +63,21 @@ become(const char *command, const struct buf *env)
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	proc_close_others(false);
 	unsetenv("PROTO");
-	for (const char *p = env->p; p < env->p + env->n; p += strlen(p) + 1)
-		putenv((char *)(size_t)p);
-	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	if (set_variables(t, s) == 0)
+		execl("/bin/sh", "sh", "-c", t->options->exec, (char *)NULL);
+	cli_warn(tool_name, "--exec: %s", strerror(errno));
 	_exit(EXIT_NOT_FOUND);
 }
 
 static void
 run(struct tool *t, const struct usage_session *s)
 {
-	SCOPED struct buf env = {0};
-	pid_t pid;
+	pid_t pid = fork();
 
-	if (variables(t, s, &env) != 0) {
-		watch_say(t->watch, "--exec: out of memory");
-		return;
-	}
-	pid = fork();
 	if (pid == 0) {
 		pid = fork();
 		if (pid == 0)
-			become(t->options->exec, &env);
+			become(t, s);
 		_exit(pid < 0 ? EXIT_FAILED : 0);
 	}
 	if (pid < 0)

@@ -28,7 +28,7 @@ write_row(struct tool *t, const struct usage_event *e)
 	t->headed |= r == 0;
 	/* Both may be lines of one terminal. */
 	if (t->meter && !t->options->frame.output) {
-		meter_hide(t->meter);
+		meter_hide(t);
 		watch_print(t->watch);
 	}
 	/* Turns of many sessions may be judged at once. */
@@ -64,8 +64,8 @@ event(void *arg, const struct usage_event *e)
 		prom_event(&t->prom, e);
 	if (!t->prom.wanted && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
 		write_row(t, e);
-	if (t->meter)
-		meter_show(t->meter, t, e);
+	t->metered = e->session;
+	meter_draw(t);
 }
 
 static int

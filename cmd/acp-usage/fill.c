@@ -13,15 +13,16 @@ size_of(const struct tool *t, const struct usage_session *s)
 	const struct options *o = t->options;
 	struct slice model = usage_name(t->usage, s->model);
 	uint64_t size = 0;
+	bool named = false;
 
 	if (s->has_size)
 		return s->size;
-	for (size_t i = 0; i < o->nsizes; i++)
-		if (!o->sizes[i].model || slice_is(model, o->sizes[i].model))
-			size = o->sizes[i].size;
-	for (size_t i = 0; i < o->nsizes; i++)
-		if (o->sizes[i].model && slice_is(model, o->sizes[i].model))
-			size = o->sizes[i].size;
+	for (size_t i = 0; i < o->nsizes; i++) {
+		if (o->sizes[i].model ? !slice_is(model, o->sizes[i].model) : named)
+			continue;
+		named = o->sizes[i].model != NULL;
+		size = o->sizes[i].size;
+	}
 	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
 }
 
@@ -102,14 +103,10 @@ fill_flush(struct tool *t)
 static struct usage_session *
 session_of(struct tool *t, const struct usage_report *r)
 {
-	struct usage_session *s;
-	struct buf id = {0};
+	SCOPED struct buf room = {0};
+	struct slice id = json_text(r->session, &room);
 
-	if (!r->session.p || json_unescape(r->session, &id) < 0)
-		return NULL;
-	s = usage_find_session(t->usage, id.p ? buf_slice(&id) : slice_of(""));
-	buf_free(&id);
-	return s;
+	return id.p ? usage_find_session(t->usage, id) : NULL;
 }
 
 static int

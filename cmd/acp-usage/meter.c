@@ -13,7 +13,6 @@ enum { BAR = 20, COLUMNS = 80 };
 struct meter {
 	int fd;
 	bool utf8, color, drawn;
-	const struct usage_session *session; /* the last that changed; NULL: none has */
 };
 
 struct meter *
@@ -39,29 +38,24 @@ meter_open(const struct options *o)
 }
 
 void
-meter_hide(struct meter *m)
+meter_hide(struct tool *t)
 {
-	if (m->drawn)
-		cli_write_now(m->fd, slice_of("\r\033[K"));
-	m->drawn = false;
-}
-
-void
-meter_close(struct meter *m)
-{
-	if (!m)
+	if (!t->meter)
 		return;
-	if (m->drawn)
-		cli_write_now(m->fd, slice_of("\n"));
-	close(m->fd);
-	free(m);
+	if (t->meter->drawn)
+		cli_write_now(t->meter->fd, slice_of("\r\033[K"));
+	t->meter->drawn = false;
 }
 
 void
-meter_show(struct meter *m, struct tool *t, const struct usage_event *e)
+meter_close(struct tool *t)
 {
-	m->session = e->session;
-	meter_draw(m, t);
+	if (!t->meter)
+		return;
+	if (t->meter->drawn)
+		cli_write_now(t->meter->fd, slice_of("\n"));
+	close(t->meter->fd);
+	free(t->meter);
 }
 
 /* The line as it is made. */
@@ -130,12 +124,15 @@ add_session(struct shown *line, struct tool *t, const struct usage_session *s)
 }
 
 void
-meter_draw(struct meter *m, struct tool *t)
+meter_draw(struct tool *t)
 {
-	const struct usage_session *s = m->session;
+	struct meter *m = t->meter;
+	const struct usage_session *s = t->metered;
 	struct shown line = {0};
 	struct winsize w;
 
+	if (!m)
+		return;
 	line.width = ioctl(m->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col - 1u : COLUMNS - 1;
 	line.failed = -(buf_add_string(&line.text, "\r")
 		|| buf_add_string(&line.text, s ? level_color(tool_level(t->options, s), m->color) : ""));
@@ -147,7 +144,7 @@ meter_draw(struct meter *m, struct tool *t)
 		add_session(&line, t, s);
 	else
 		add(&line, "no usage yet");
-	line.failed |= -(buf_add_string(&line.text, color_off(m->color)) || buf_add_string(&line.text, "\033[K"));
+	line.failed |= -(buf_add_string(&line.text, m->color ? "\033[0m" : "") || buf_add_string(&line.text, "\033[K"));
 	if (!line.failed)
 		m->drawn = cli_write_now(m->fd, buf_slice(&line.text));
 	buf_free(&line.text);

@@ -1,5 +1,6 @@
 /* Writes the summary: as JSON objects, or as a table (table.c). */
 #include "cmd/acp-usage/summary.h"
+#include "lib/usage/entry.h"
 
 static int
 put_text(struct buf *to, const char *name, struct slice text)
@@ -21,10 +22,7 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
 	r |= buf_add_string(to, ",\"cost\":[");
 	for (size_t i = 0; i < f->ncosts; i++)
-		r |= -(buf_add_string(to, i ? ",{\"amount\":" : "{\"amount\":") || decimal_put(f->costs[i].amount, 0, to)
-			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs[i].currency), to)
-			|| (usage_cost_is_bound(&f->costs[i]) && (buf_add_string(to, ",\"at_most\":") || decimal_put(f->costs[i].most, 0, to)))
-			|| buf_add(to, "}", 1));
+		r |= usage_entry_put_cost(to, usage_name(s->tool->usage, f->costs[i].currency), f->costs[i].amount, f->costs[i].most);
 	r |= buf_add(to, "]", 1);
 	if (f->has_estimate)
 		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(f->estimate, 0, to));

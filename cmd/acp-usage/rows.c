@@ -325,7 +325,7 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 		r |= usage_money_put(t->usage, &total, to);
 	r |= pad(to, from, 10);
 	level = l ? level_names[l] : "-";
-	r |= buf_printf(to, "%s%s%s%*s%s", level_color(l, color), level, color_off(color), 8 - (int)strlen(level), "", kinds[e->kind]);
+	r |= buf_printf(to, "%s%s%s%*s%s", level_color(l, color), level, color ? "\033[0m" : "", 8 - (int)strlen(level), "", kinds[e->kind]);
 	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
 		r |= log_turn(t, to, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)

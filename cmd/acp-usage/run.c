@@ -12,64 +12,47 @@ enum { QUIET_US = 2000000 }; /* a turn is complete when it has been quiet so lon
 
 /* --- the order of recordings --- */
 
+enum { HEADER_MOST = 4096 }; /* bytes of the header of a file that is to be sorted */
+
 /* When the first recording in a file began; 0: not known. */
 static double
 started_at(const char *name)
 {
-	struct recording *lines = recording_of_lines(NULL);
 	struct record r = {0};
-	char text[4096], *end;
 	struct stat st;
-	ssize_t n = -1;
 	/* The writer of a FIFO must not lose its reader. */
-	int fd = lines && stat(name, &st) == 0 && S_ISREG(st.st_mode) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = stat(name, &st) == 0 && S_ISREG(st.st_mode) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	struct recording *in = fd >= 0 ? recording_open(fd, HEADER_MOST, NULL) : NULL;
+	double started = in && recording_next(in, &r) == 0 && r.kind == RECORD_HEADER ? r.started : 0;
 
-	if (fd >= 0) {
-		n = pread(fd, text, sizeof(text), 0);
-		close(fd);
-	}
-	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
-	if (!end || recording_line(lines, slice_between(text, end), 1, &r) != 0 || r.kind != RECORD_HEADER)
-		r.started = 0;
-	recording_close(lines);
-	return r.started;
-}
-
-struct operand {
-	char *name;
-	double started;
-	size_t number;
-};
-
-static int
-by_time(const void *a, const void *b)
-{
-	const struct operand *x = a, *y = b;
-
-	if (x->started < y->started || x->started > y->started)
-		return x->started < y->started ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
+	recording_close(in);
+	return started;
 }
 
 /* Rows need what crosses from one recording to the next. Those that do not say when they began come first. */
 static void
 sort_files(char **files)
 {
-	struct operand *all;
-	size_t n = 0, i;
+	double *started, at;
+	size_t n = 0, i, j;
+	char *name;
 
 	while (files[n])
 		n++;
-	all = n > 1 ? calloc(n, sizeof(*all)) : NULL;
-	if (n > 1 && !all)
+	if (!(started = calloc(n + 1, sizeof(*started))))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
-	for (i = 0; all && i < n; i++)
-		all[i] = (struct operand){files[i], started_at(files[i]), i};
-	if (all)
-		qsort(all, n, sizeof(*all), by_time);
-	for (i = 0; all && i < n; i++)
-		files[i] = all[i].name;
-	free(all);
+	/* Most are in order already: shells sort names. */
+	for (i = 0; i < n && n > 1; i++) {
+		name = files[i];
+		at = started_at(name);
+		for (j = i; j > 0 && started[j - 1] > at; j--) {
+			started[j] = started[j - 1];
+			files[j] = files[j - 1];
+		}
+		started[j] = at;
+		files[j] = name;
+	}
+	free(started);
 }
 
 /* --- streams and recordings --- */
@@ -83,8 +66,7 @@ begin(struct watch *w, const struct watch_start *start)
 		return 0;
 	t->started = start->started;
 	t->enveloped = false;
-	if (t->meter)
-		meter_draw(t->meter, t);
+	meter_draw(t);
 	return usage_begin(t->usage, start->started);
 }
 
@@ -137,22 +119,17 @@ tick(struct watch *w, uint64_t now, bool quiet)
 static void
 redraw(struct watch *w, int signal)
 {
-	struct tool *t = w->state;
-
 	(void)signal;
-	if (t->meter)
-		meter_draw(t->meter, t);
+	meter_draw(w->state);
 }
 
 static void
 aside(struct watch *w, bool over)
 {
-	struct tool *t = w->state;
-
-	if (t->meter && over)
-		meter_draw(t->meter, t);
-	else if (t->meter)
-		meter_hide(t->meter);
+	if (over)
+		meter_draw(w->state);
+	else
+		meter_hide(w->state);
 }
 
 static const char *
@@ -175,8 +152,8 @@ finish(struct watch *w, int status)
 	alerts_check(t);
 	if (t->prom.wanted)
 		prom_write(t, true);
-	if (t->meter && t->options->summary && !t->options->frame.output)
-		meter_hide(t->meter);
+	if (t->options->summary && !t->options->frame.output)
+		meter_hide(t);
 	if (t->options->summary && any && !(t->options->merge && status) && summary_put(t) < 0)
 		tool_fail(t, "out of memory");
 	if (any && !t->options->merge)
@@ -278,7 +255,7 @@ tool_run(const struct options *o)
 			sort_files(o->frame.files);
 		status = watch_run(&w);
 	}
-	meter_close(t.meter);
+	meter_close(&t);
 	free(t.prom.stops);
 	free(t.prom.models);
 	prices_close(t.prices);

@@ -107,9 +107,3 @@ level_color(enum level l, bool wanted)
 
 	return wanted ? colors[l] : "";
 }
-
-const char *
-color_off(bool wanted)
-{
-	return wanted ? "\033[0m" : "";
-}

@@ -76,6 +76,7 @@ struct tool {
 	struct prices *prices;
 	struct prom prom;
 	struct meter *meter;
+	const struct usage_session *metered; /* the last that changed; NULL: none has */
 	struct usage_words words;
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
 	bool timed;          /* messages have times */
@@ -117,9 +118,8 @@ int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
 int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
 /* The shortest beginning of a session's id that no other session has. */
 int put_session(struct buf *, const struct tool *, const struct usage_session *);
-/* The escape sequences that begin and end a colour; "" unless wanted. */
+/* The escape sequence that begins the colour of a level; "" unless wanted. */
 const char *level_color(enum level, bool wanted);
-const char *color_off(bool wanted);
 
 /* rows.c: before the first row, the names of the columns, where there are some. */
 int row_put(struct tool *, struct buf *, const struct usage_event *);
@@ -155,11 +155,10 @@ void fill_flush(struct tool *);
 
 /* meter.c */
 struct meter *meter_open(const struct options *);
-void meter_close(struct meter *);
-void meter_show(struct meter *, struct tool *, const struct usage_event *);
-void meter_draw(struct meter *, struct tool *);
-/* Removes the meter from the terminal, so that a line of text can be printed. */
-void meter_hide(struct meter *);
+/* Where there is one. Hiding removes it from the terminal, so that a line of text can be printed. */
+void meter_close(struct tool *);
+void meter_draw(struct tool *);
+void meter_hide(struct tool *);
 
 /* alerts.c */
 /* Something of the session has changed: reports its level. */
