@@ -1,5 +1,5 @@
 /* What the counts of a response cover: known by the agent, or by clear evidence, or else the turn. */
-#include <strings.h>
+#include <stdio.h>
 
 #include "lib/usage/usage_parts.h"
 
@@ -27,39 +27,15 @@ static const struct {
 	{"hermes", {0}, USAGE_SESSION, 0, false},
 };
 
-static bool
-has_part(struct slice text, const char *part)
-{
-	size_t n = strlen(part), i;
-
-	for (i = 0; i + n <= text.n; i++)
-		if (strncasecmp(text.p + i, part, n) == 0)
-			return true;
-	return false;
-}
-
-/* The next number of a version at *i; what has none is 0. */
-static unsigned
-version_number(struct slice version, size_t *i)
-{
-	unsigned n = 0;
-
-	for (; *i < version.n && version.p[*i] >= '0' && version.p[*i] <= '9'; ++*i)
-		if (n < 100000000)
-			n = n * 10 + (unsigned)(version.p[*i] - '0');
-	if (*i < version.n)
-		++*i;
-	return n;
-}
-
 void
-usage_agent_infer(struct slice name, struct slice version, struct agent *to)
+usage_agent_infer(const char *name, const char *version, struct agent *to)
 {
-	size_t i, at = version.n && version.p[0] == 'v';
-	unsigned major = version_number(version, &at), minor = version_number(version, &at);
+	unsigned major = 0, minor = 0;
 
-	for (i = 0; i < sizeof(agents) / sizeof(*agents); i++) {
-		if (!has_part(name, agents[i].name))
+	/* What has no number is 0. */
+	sscanf(version + (*version == 'v'), "%8u%*c%8u", &major, &minor);
+	for (size_t i = 0; i < sizeof(agents) / sizeof(*agents); i++) {
+		if (!strcasestr(name, agents[i].name))
 			continue;
 		if (agents[i].below[0] && (major > agents[i].below[0] || (major == agents[i].below[0] && minor >= agents[i].below[1])))
 			continue;

@@ -104,12 +104,11 @@ usage_entry_read(struct slice line, struct usage_entry *e, const char **why)
 	*why = names[TOKENS];
 	if (v[TOKENS].p && (json_type(v[TOKENS]) != JSON_OBJECT || usage_sums_read(v[TOKENS], &e->tokens)))
 		return false;
-	*why = names[COST];
-	if (v[COST].p && !are_costs(v[COST]))
-		return false;
-	*why = names[WIRE];
-	if (v[WIRE].p && !are_costs(v[WIRE]))
-		return false;
+	for (unsigned i = COST; i <= WIRE; i++) {
+		*why = names[i];
+		if (v[i].p && !are_costs(v[i]))
+			return false;
+	}
 	e->costs = v[COST];
 	e->wire = v[WIRE];
 	*why = NULL;

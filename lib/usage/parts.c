@@ -175,11 +175,11 @@ read_sums(struct reading *g, struct slice object, const char *name, struct usage
 }
 
 static int
-read_tally(struct reading *g, struct usage_part *p, struct slice in)
+read_tally(struct reading *g, void *part, struct slice in)
 {
 	struct usage_tally *t;
 
-	t = usage_tally_of(p, name_of(g, in, USAGE_MODEL, "model"), 0, usage_tier(number(g, in, "context_above", UINT64_MAX - 1) + 1));
+	t = usage_tally_of(part, name_of(g, in, USAGE_MODEL, "model"), 0, usage_tier(number(g, in, "context_above", UINT64_MAX - 1) + 1));
 	if (!t)
 		return -1;
 	t->turns = (uint32_t)number(g, in, "turns", UINT32_MAX);
@@ -192,8 +192,9 @@ read_tally(struct reading *g, struct usage_part *p, struct slice in)
 }
 
 static int
-read_cost(struct reading *g, struct usage_part *p, struct slice in)
+read_cost(struct reading *g, void *part, struct slice in)
 {
+	struct usage_part *p = part;
 	struct usage_cost *c;
 	uint32_t currency = name_of(g, in, USAGE_CURRENCY, "currency");
 
@@ -216,9 +217,9 @@ read_cost(struct reading *g, struct usage_part *p, struct slice in)
 	return 0;
 }
 
+/* Reads each object of an array: it is one of `of`. */
 static int
-read_each(struct reading *g, struct usage_part *p, struct slice object, const char *name,
-	int (*one)(struct reading *, struct usage_part *, struct slice))
+read_each(struct reading *g, void *of, struct slice object, const char *name, int (*one)(struct reading *, void *of, struct slice))
 {
 	struct json_iter it = {.in = member(g, object, name, JSON_ARRAY)};
 	struct slice key, in;
@@ -228,7 +229,7 @@ read_each(struct reading *g, struct usage_part *p, struct slice object, const ch
 		wrong(g, name);
 	while (it.in.p && r == 0 && json_next(&it, &key, &in)) {
 		if (json_type(in) == JSON_OBJECT)
-			r = one(g, p, in);
+			r = one(g, of, in);
 		else
 			wrong(g, name);
 	}
@@ -262,8 +263,9 @@ read_basis(struct reading *g, struct slice in)
 }
 
 static int
-read_part(struct reading *g, struct usage_session *s, struct slice in)
+read_part(struct reading *g, void *session, struct slice in)
 {
+	struct usage_session *s = session;
 	struct decimal started = amount(g, in, "started");
 	uint32_t name = name_of(g, in, USAGE_WORD, "agent");
 	struct usage_part *p;
@@ -288,50 +290,28 @@ read_part(struct reading *g, struct usage_session *s, struct slice in)
 	return -(read_each(g, p, in, "costs", read_cost) || read_each(g, p, in, "models", read_tally));
 }
 
-static int
-read_family(struct reading *g, struct usage_session *s, struct slice object)
-{
-	struct slice id = member(g, object, "parent", JSON_STRING);
-	struct usage_session *parent, *up;
-
-	if (!id.p || s->parent)
-		return 0;
-	parent = usage_session_get(g->u, usage_plain(g->u, id));
-	for (up = parent; up && up != s; up = up->parent)
-		;
-	if (up)
-		wrong(g, "parent");
-	if (!parent || up)
-		return parent ? 0 : -1;
-	usage_adopt(parent, s);
-	return 0;
-}
-
 int
 usage_get_parts(struct usage *u, struct slice object, const char **why)
 {
 	struct reading g = {.u = u};
-	struct slice id = member(&g, object, "session", JSON_STRING), key, in;
-	struct json_iter it = {.in = member(&g, object, "recordings", JSON_ARRAY)};
-	struct usage_session *s;
-	int r;
+	struct slice id = member(&g, object, "session", JSON_STRING), of = member(&g, object, "parent", JSON_STRING);
+	struct usage_session *s, *parent;
 
-	if (!id.p || !it.in.p) {
-		*why = id.p ? "recordings" : "session";
+	*why = id.p ? "recordings" : "session";
+	if (!id.p || !member(&g, object, "recordings", JSON_ARRAY).p)
 		return 1;
-	}
-	s = usage_session_get(u, usage_plain(u, id));
-	if (!s)
+	if (!(s = usage_session_get(u, usage_plain(u, id))))
 		return -1;
-	r = read_family(&g, s, object);
-	while (r == 0 && json_next(&it, &key, &in)) {
-		if (json_type(in) == JSON_OBJECT)
-			r = read_part(&g, s, in);
-		else
-			wrong(&g, "recordings");
+	if (of.p && !s->parent) {
+		if (!(parent = usage_session_get(u, usage_plain(u, of))))
+			return -1;
+		if (!usage_adopt(parent, s))
+			wrong(&g, "parent");
 	}
+	if (read_each(&g, s, object, "recordings", read_part) < 0)
+		return -1;
 	*why = g.why;
-	return r < 0 ? -1 : g.why != NULL;
+	return g.why != NULL;
 }
 
 static int

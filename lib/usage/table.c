@@ -99,7 +99,7 @@ usage_agent(struct usage *u, uint32_t name, uint32_t version, bool v2)
 		return 0;
 	u->agents = more;
 	more[i] = (struct agent){.name = name, .version = version, .v2 = v2};
-	usage_agent_infer(usage_name(u, name), usage_name(u, version), &more[i]);
+	usage_agent_infer(usage_name(u, name).p, usage_name(u, version).p, &more[i]);
 	u->nagents++;
 	return (uint32_t)i;
 }
@@ -155,11 +155,17 @@ usage_session_get(struct usage *u, struct slice id)
 	return u->latest = s;
 }
 
-void
+bool
 usage_adopt(struct usage_session *parent, struct usage_session *child)
 {
-	LL_APPEND2(parent->child, child, sibling);
-	child->parent = parent;
+	for (const struct usage_session *up = parent; up; up = up->parent)
+		if (up == child)
+			return false;
+	if (!child->parent) {
+		LL_APPEND2(parent->child, child, sibling);
+		child->parent = parent;
+	}
+	return true;
 }
 
 struct usage_session *

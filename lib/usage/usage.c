@@ -243,19 +243,15 @@ name_session(struct usage *u, struct usage_session *s, const struct usage_report
 static int
 add_child(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
-	struct usage_session *child, *up;
+	struct usage_session *child = here(u, usage_plain(u, r->child), t);
+	bool adopted = child && !child->parent;
 
-	child = here(u, usage_plain(u, r->child), t);
 	if (!child)
 		return -1;
-	for (up = s; up && up != child; up = up->parent)
-		;
-	if (up)
+	if (!usage_adopt(s, child))
 		return 0;
-	if (!child->parent) {
-		usage_adopt(s, child);
-		child->origin = child->parts == child->now ? USAGE_FRESH : child->origin;
-	}
+	if (adopted && child->parts == child->now)
+		child->origin = USAGE_FRESH;
 	name_session(u, child, r);
 	child->worked = true;
 	child_ran(child);

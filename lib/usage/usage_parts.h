@@ -77,8 +77,8 @@ uint32_t usage_intern_string(struct usage *, enum usage_names, struct slice stri
 struct slice usage_plain(struct usage *, struct slice string);
 /* The session of that id, made where there is none. NULL when out of memory. */
 struct usage_session *usage_session_get(struct usage *, struct slice plain);
-/* The child, which has no parent yet, gets this one. */
-void usage_adopt(struct usage_session *parent, struct usage_session *child);
+/* The child gets this parent, unless it has one. False where it would be its own ancestor. */
+bool usage_adopt(struct usage_session *parent, struct usage_session *child);
 /* A new part at the end of its list, which is `now`. NULL when out of memory. */
 struct usage_part *usage_part_new(struct usage *, struct usage_session *, double started);
 uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
@@ -88,7 +88,7 @@ struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t 
 struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency, bool first);
 
 /* Bases (basis.c). */
-void usage_agent_infer(struct slice name, struct slice version, struct agent *);
+void usage_agent_infer(const char *name, const char *version, struct agent *);
 /* Adds a turn's evidence of the basis of this part; decides it where that is clear. */
 void usage_infer_basis(struct usage_session *, const struct usage_turn *);
 /* A turn's own counts, of the basis. False where the wire lacks them. lower: they are a lower bound. */
