@@ -119,29 +119,23 @@ budget_check(struct tool *t, struct budget_session *s)
 
 /* --- going on, or not --- */
 
-/* Appends a string's text. */
-static int
-put_text(struct slice string, struct buf *to)
-{
-	return json_type(string) == JSON_STRING ? json_unescape(string, to) : 0;
-}
-
 /* Returns whether the turn ended otherwise than with end_turn; then appends the error or stop reason to why. */
 static bool
 check_stop_reason(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	struct slice message = json_type(e->error) == JSON_OBJECT ? json_get(e->error, "message") : e->error;
+	bool says = json_type(message) == JSON_STRING;
 	int r;
 
 	if (e->failed)
-		r = buf_printf(&b->why, "the agent answered %swith an error%s", b->held ? "a continuation " : "",
-			json_type(message) == JSON_STRING ? ": " : "") || put_text(message, &b->why);
+		r = buf_printf(&b->why, "the agent answered %swith an error%s", b->held ? "a continuation " : "", says ? ": " : "")
+			|| (says && json_unescape(message, &b->why));
 	else if (json_string_is(e->stop, "end_turn"))
 		return false;
 	else if (json_string_is(e->stop, "cancelled"))
 		r = buf_add_string(&b->why, "cancelled");
 	else
-		r = buf_add_string(&b->why, e->stop.p ? "stop reason " : "no stop reason") || put_text(e->stop, &b->why);
+		r = buf_add_string(&b->why, e->stop.p ? "stop reason " : "no stop reason") || (e->stop.p && json_unescape(e->stop, &b->why));
 	tool_check(t, r);
 	return true;
 }

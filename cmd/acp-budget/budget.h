@@ -302,8 +302,8 @@ void turn_used(void *tool, const struct usage_event *);
 void turn_late(struct tool *, const struct message *);
 /* The turn that has ended with the message that is being handled. */
 enum verdict turn_ended(struct tool *, const struct turn_end *);
-/* The same for a response to a request of acp-budget. */
-void turn_responded(struct tool *, struct tag *, const struct message *);
+/* The same for a response to a request of acp-budget, with its tag. */
+void turn_responded(void *tool, struct frame *, void *tag, const struct message *);
 /* v2: an idle state that ended no turn. */
 enum verdict turn_repeated(struct tool *, struct budget_session *, struct slice update);
 

@@ -109,13 +109,6 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 }
 
 static void
-response(void *state, struct frame *f, void *tag, const struct message *message)
-{
-	(void)f;
-	turn_responded(state, tag, message);
-}
-
-static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
 	struct tool *t = state;
@@ -163,7 +156,7 @@ filter_run(const struct options *o)
 	/* As many as the client prompts: what one has used must not be forgotten. */
 	struct session_limits limits = {.sessions = SIZE_MAX, .bytes = SIZE_MAX, .keep = true};
 	struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &t,
-		.start = start, .message = message, .response = response, .event = event, .end = end};
+		.start = start, .message = message, .response = turn_responded, .event = event, .end = end};
 	int status = EXIT_FAILED;
 
 	usage_words(&t.words);

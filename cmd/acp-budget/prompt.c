@@ -260,27 +260,22 @@ session_cancelled(struct tool *t, struct budget_session *s, bool closed)
 	}
 }
 
-static bool
-withdraw_waiting(struct tool *t, struct slice id)
+enum verdict
+prompt_withdrawn(struct tool *t, const struct message *message)
 {
+	struct slice id = json_get(message->msg.params, acp_request_id);
+	struct budget *next;
+	bool running = false;
+
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		for (struct held *h = waiting(t, s); h; h = frame_held_next(t->frame, s, h)) {
 			if (!frame_held_is(h, id))
 				continue;
 			refuse(t, h, ACP_ERR_CANCELLED, "cancelled");
-			return true;
+			return VERDICT_DROP;
 		}
 	}
-	return false;
-}
-
-/* The agent has already responded if the response is held here: what runs is a nudge, which is cancelled by session. */
-static bool
-withdraw_answered(struct tool *t, struct slice id)
-{
-	struct budget *next;
-	bool running = false;
-
+	/* The agent has already responded if the response is held here: what runs is a nudge, which is cancelled by session. */
 	for (struct budget *b = t->budgets; b && !running; b = next) {
 		next = b->next;
 		if (!msg_same_id(buf_slice(&b->id), id) || b->state != BUDGET_RUNS)
@@ -290,13 +285,5 @@ withdraw_answered(struct tool *t, struct slice id)
 			session_cancel(t, b->tag.session);
 		budget_cancel(t, b);
 	}
-	return running;
-}
-
-enum verdict
-prompt_withdrawn(struct tool *t, const struct message *message)
-{
-	struct slice id = json_get(message->msg.params, acp_request_id);
-
-	return withdraw_waiting(t, id) || withdraw_answered(t, id) ? VERDICT_DROP : VERDICT_PASS;
+	return running ? VERDICT_DROP : VERDICT_PASS;
 }

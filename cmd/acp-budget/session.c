@@ -147,27 +147,12 @@ session_is_at(const struct budget_session *s, unsigned level)
 
 /* --- what messages mean --- */
 
-/* Adds to the session what its turn has used, as far as that was reported. */
-static void
-count(struct tool *t, struct turn_end *e)
-{
-	struct budget_session *s = e->session;
-
-	t->has_counted |= e->counted;
-	if (!e->counted && t->options->estimate) {
-		e->output = (s->streamed + 3) / 4;
-		e->counted = e->estimated = true;
-	}
-	s->streamed = 0;
-	if (__builtin_add_overflow(s->output, e->output, &s->output))
-		s->output = UINT64_MAX;
-}
-
 void
 tool_see(struct tool *t, const struct message *original, struct seen *to)
 {
 	const struct session_message *seen;
 	struct message m = *original;
+	struct turn_end *e = &to->end;
 	struct budget_session *s;
 	uint64_t next;
 
@@ -193,11 +178,18 @@ tool_see(struct tool *t, const struct message *original, struct seen *to)
 				s->at.fired &= ~(1u << i);
 	}
 	t->seeing = NULL;
-	if (to->end.session) {
-		to->end.idle = m.msg.kind != MSG_RESPONSE;
-		to->end.outcome = to->end.idle ? json_get(m.msg.params, acp_update) : m.msg.result;
-		count(t, &to->end);
+	if (!e->session)
+		return;
+	e->idle = m.msg.kind != MSG_RESPONSE;
+	e->outcome = e->idle ? json_get(m.msg.params, acp_update) : m.msg.result;
+	t->has_counted |= e->counted;
+	if (!e->counted && t->options->estimate) {
+		e->output = (e->session->streamed + 3) / 4;
+		e->counted = e->estimated = true;
 	}
+	e->session->streamed = 0;
+	if (__builtin_add_overflow(e->session->output, e->output, &e->session->output))
+		e->session->output = UINT64_MAX;
 }
 
 void

@@ -73,49 +73,23 @@ to_terminal(struct tool *t, const struct budget_session *s, const char *text)
 }
 
 /* What the client shows as a notice, or as the agent's thoughts. */
-static int
-put_update(struct tool *t, const char *text, struct buf *to)
-{
-	SCOPED struct buf line = {0};
-
-	if (t->options->status == STATUS_NOTICE)
-		return buf_printf(to, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
-			|| json_quote(slice_of(text), to) || buf_add_string(to, "}") ? -1 : 0;
-	return buf_printf(&line, "%s\n", text) || buf_printf(to, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
-		|| (sessions_v2(t->sessions) && buf_printf(to, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
-		|| buf_printf(to, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), to)
-		|| buf_add_string(to, "}}") ? -1 : 0;
-}
-
 static void
 to_client(struct tool *t, const struct budget_session *s, const char *text)
 {
-	SCOPED struct buf update = {0}, params = {0};
+	SCOPED struct buf line = {0}, update = {0}, params = {0};
+	int r;
 
-	tool_check(t, put_update(t, text, &update)
+	if (t->options->status == STATUS_NOTICE)
+		r = buf_printf(&update, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
+			|| json_quote(slice_of(text), &update) || buf_add_string(&update, "}");
+	else
+		r = buf_printf(&line, "%s\n", text) || buf_printf(&update, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
+			|| (sessions_v2(t->sessions) && buf_printf(&update, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
+			|| buf_printf(&update, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), &update)
+			|| buf_add_string(&update, "}}");
+	tool_check(t, r
 		|| json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {acp_update, buf_slice(&update)}, {0}})
 		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
-}
-
-static void
-report_status(struct tool *t, const struct budget_session *s, struct buf *text)
-{
-	if (tool_check(t, !buf_string(text)))
-		return;
-	switch (t->options->status == STATUS_NOTICE && !t->notices ? STATUS_STDERR : t->options->status) {
-	case STATUS_STDERR:
-		session_report(t, s, "%s", text->p);
-		break;
-	case STATUS_TTY:
-		to_terminal(t, s, text->p);
-		break;
-	case STATUS_THOUGHT:
-	case STATUS_NOTICE:
-		to_client(t, s, text->p);
-		break;
-	case STATUS_NONE:
-		break;
-	}
 }
 
 void
@@ -130,6 +104,21 @@ status_report(struct tool *t, const struct budget *b, bool ends, const char *why
 		r |= buf_add_string(&text, " min \u2713)");
 	else
 		r |= buf_printf(&text, " (%s%" PRIu64 "%%)", about, percent_of(b->tokens, b->target));
-	if (r == 0 && (ends || put_time_left(b, frame_now(t->frame), &text) == 0) && (!why || buf_printf(&text, ": %s", why) == 0))
-		report_status(t, b->tag.session, &text);
+	if (r || (!ends && put_time_left(b, frame_now(t->frame), &text)) || (why && buf_printf(&text, ": %s", why))
+		|| tool_check(t, !buf_string(&text)))
+		return;
+	switch (t->options->status == STATUS_NOTICE && !t->notices ? STATUS_STDERR : t->options->status) {
+	case STATUS_STDERR:
+		session_report(t, b->tag.session, "%s", text.p);
+		break;
+	case STATUS_TTY:
+		to_terminal(t, b->tag.session, text.p);
+		break;
+	case STATUS_THOUGHT:
+	case STATUS_NOTICE:
+		to_client(t, b->tag.session, text.p);
+		break;
+	case STATUS_NONE:
+		break;
+	}
 }

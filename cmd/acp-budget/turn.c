@@ -108,11 +108,13 @@ turn_ended(struct tool *t, const struct turn_end *e)
 }
 
 void
-turn_responded(struct tool *t, struct tag *tag, const struct message *m)
+turn_responded(void *tool, struct frame *f, void *tag, const struct message *m)
 {
+	struct tool *t = tool;
 	struct budget *b = budget_of(tag);
 	struct seen seen;
 
+	(void)f;
 	tool_see(t, m, &seen);
 	session_spend(t, seen.about);
 	if (seen.end.session) {
