@@ -199,10 +199,10 @@ usage_cost_begin_turn(struct usage_session *s)
 
 /* --- in a part --- */
 
-const struct usage_cost *
+struct usage_cost *
 usage_cost_in(const struct usage_part *p, uint32_t currency)
 {
-	const struct usage_cost *c = p->costs;
+	struct usage_cost *c = p->costs;
 
 	while (c && c->currency != currency)
 		c = c->next;
@@ -213,17 +213,15 @@ usage_cost_in(const struct usage_part *p, uint32_t currency)
 static struct usage_cost *
 cost_of(struct usage_part *part, uint32_t currency)
 {
-	struct usage_cost **p, *c;
+	struct usage_cost *c = usage_cost_in(part, currency);
 
-	for (p = &part->costs; (c = *p) && c->currency != currency; p = &c->next)
-		;
 	if (c)
-		*p = c->next;
+		LL_DELETE(part->costs, c);
 	else if (!(c = calloc(1, sizeof(*c))))
 		return NULL;
 	c->currency = currency;
-	c->next = part->costs;
-	return part->costs = c;
+	LL_PREPEND(part->costs, c);
+	return c;
 }
 
 /* 0, or -1 out of memory. */

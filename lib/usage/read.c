@@ -274,18 +274,6 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 
 /* What the table says of values that were found under first_names. */
 static void
-add_counts(struct usage_report *r, unsigned in, const struct slice *values)
-{
-	for (const struct source *p = sources; p < sources + SOURCES; p++)
-		if ((p->in & in) && !p->path[0] && values[p->first].p)
-			add_count(r, p->role, values[p->first]);
-	if (values[NAME_MODELS].p)
-		walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
-	if (values[META].p)
-		walk(r, in, META, values[META], NULL);
-}
-
-static void
 read_values(struct usage_report *r, unsigned in, const struct slice *values)
 {
 	struct slice remaining = values[NAME_REMAINING], percentage = values[NAME_PERCENTAGE];
@@ -293,7 +281,11 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	const char *wrong = NULL;
 	double reported;
 
-	add_counts(r, in, values);
+	for (const struct source *p = sources; p < sources + SOURCES; p++)
+		if ((p->in & in) && !p->path[0] && values[p->first].p)
+			add_count(r, p->role, values[p->first]);
+	walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
+	walk(r, in, META, values[META], NULL);
 	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
 	/* What the drafts have beside them. */
@@ -390,8 +382,7 @@ read_update(const struct msg *m, struct usage_report *r)
 		}
 	}
 	read_values(r, in, p.update);
-	if (p.meta.p)
-		walk(r, in & IN_ANY_UPDATE, META, p.meta, NULL);
+	walk(r, in & IN_ANY_UPDATE, META, p.meta, NULL);
 	if (p.twice && in & (IN_UPDATE | IN_STATE))
 		r->wrong = "a member that occurs twice";
 	switch (in) {

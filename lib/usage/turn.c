@@ -137,15 +137,6 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 
 /* --- turns --- */
 
-static void
-clear_turn(struct usage_turn *t)
-{
-	free(t->rows);
-	free(t->calls);
-	free(t->sub_agents);
-	*t = (struct usage_turn){0};
-}
-
 /* The calls of a turn without counts: a running total has them already. 0, or -1 out of memory. */
 static int
 keep_calls(struct usage_session *s)
@@ -168,8 +159,10 @@ usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t)
 	if (s->turn.calls || s->turn.sub_agents)
 		r = add_turn(u, s, &e, false);
 	r |= keep_calls(s);
-	clear_turn(&s->turn);
-	s->turn.began = t;
+	free(s->turn.rows);
+	free(s->turn.calls);
+	free(s->turn.sub_agents);
+	s->turn = (struct usage_turn){.began = t};
 	usage_cost_begin_turn(s);
 	return r;
 }

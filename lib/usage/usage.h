@@ -57,14 +57,11 @@ void usage_sums_less(struct usage_sums *, const struct usage_sums *less);
 int usage_sum_put(const struct usage_sums *, enum usage_type, struct buf *);
 /* Appends them as a JSON object, by the names of their types. 0, or -1 out of memory. */
 int usage_sums_put(const struct usage_sums *, struct buf *);
-/* Reads such an object. NULL, or the name of the first that is no sum. */
-const char *usage_sums_read(struct slice object, struct usage_sums *);
 /* The sum, or what of it fits. */
 uint64_t usage_clip(decimal_units);
 /* The combinations that give the reported total: what all of them agree on. */
 uint8_t usage_inclusion(const struct usage_counts *);
 /* The total, or where none was reported, input and output. */
-uint64_t usage_total_of(const struct usage_counts *);
 decimal_units usage_total(const struct usage_sums *);
 /*
  * The tokens in kinds that do not overlap, so that they can be added, by what lies inside: USAGE_INPUT is without cached
@@ -190,19 +187,6 @@ struct usage_money {
 	struct decimal amount, most;
 };
 
-/* The costs of a session in one currency, over all its parts: the pieces but the last, and that one. */
-struct usage_account {
-	struct usage_account *next;
-	uint32_t currency;   /* a name */
-	uint32_t restarts;
-	bool restarted;      /* the agent was, and no cost has been reported since */
-	bool known;          /* at_turn means something */
-	bool too_large;      /* a sum does not fit */
-	struct decimal closed, last;
-	struct decimal doubt;   /* what has to be added, should agents have begun at 0 where that is not known */
-	struct decimal at_turn; /* the total when the turn began */
-};
-
 /* The tokens of a part on one model, in one period (usage_spec.period). */
 struct usage_tally {
 	struct usage_tally *next;
@@ -304,8 +288,6 @@ struct usage_event {
 /* Large contexts may have prices of their own. */
 enum { USAGE_TIERS = 7 };
 extern const uint64_t usage_tiers[USAGE_TIERS];
-/* How many of them a context of that size exceeds. */
-uint8_t usage_tier(uint64_t context);
 
 enum { USAGE_NEVER = INT32_MIN }; /* the period of what is not counted */
 

@@ -55,6 +55,19 @@ struct usage {
 	struct usage_session *here;    /* the sessions that this recording has */
 };
 
+/* The costs of a session in one currency, over all its parts: the pieces but the last, and that one. */
+struct usage_account {
+	struct usage_account *next;
+	uint32_t currency;   /* a name */
+	uint32_t restarts;
+	bool restarted;      /* the agent was, and no cost has been reported since */
+	bool known;          /* at_turn means something */
+	bool too_large;      /* a sum does not fit */
+	struct decimal closed, last;
+	struct decimal doubt;   /* what has to be added, should agents have begun at 0 where that is not known */
+	struct decimal at_turn; /* the total when the turn began */
+};
+
 /*
  * The kinds of updates that are read: what a member of theirs stands in (read.c; all other kinds are IN_OTHER), what they
  * say, and where in the name three bytes stand that are rare elsewhere, with the bit for these (scan.c).
@@ -87,6 +100,14 @@ struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t 
 /* The share of a currency in a period; of its first value, whose period it keeps, where `first`. NULL when out of memory. */
 struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency, bool first);
 
+/* Counts (counts.c). */
+/* Reads a JSON object of sums. NULL, or the name of the first that is no sum. */
+const char *usage_sums_read(struct slice object, struct usage_sums *);
+/* The total, or where none was reported, input and output. */
+uint64_t usage_total_of(const struct usage_counts *);
+/* A row without a total, and with nothing that may lie inside another: then there is one. */
+void usage_complete(struct usage_counts *);
+
 /* Bases (basis.c). */
 void usage_agent_infer(const char *name, const char *version, struct agent *);
 /* Adds a turn's evidence of the basis of this part; decides it where that is clear. */
@@ -118,7 +139,7 @@ void usage_accounts_restart(struct usage_session *);
 int usage_accounts_make(struct usage *, struct usage_session *);
 bool usage_account_total(const struct usage_account *, struct usage_money *);
 /* The cost of a currency in a part, or NULL. */
-const struct usage_cost *usage_cost_in(const struct usage_part *, uint32_t currency);
+struct usage_cost *usage_cost_in(const struct usage_part *, uint32_t currency);
 /* A turn begins: what the session cost until then. */
 void usage_cost_begin_turn(struct usage_session *);
 
@@ -128,8 +149,8 @@ int usage_begin_turn(struct usage *, struct usage_session *, uint64_t t);
 int usage_end_turn(struct usage *, struct usage_session *, uint64_t asked, uint64_t t, const struct usage_report *);
 /* The turn is complete. */
 int usage_judge(struct usage *, struct usage_session *);
-/* A row without a total, and with nothing that may lie inside another: then there is one. */
-void usage_complete(struct usage_counts *);
+/* How many of usage_tiers a context of that size exceeds. */
+uint8_t usage_tier(uint64_t context);
 /* What comes now is of a new part: the agent was restarted. The turn that is open goes on in it. */
 int usage_part_again(struct usage *, struct usage_session *);
 /* The session is not followed any more in this recording. */
