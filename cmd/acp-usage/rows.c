@@ -26,84 +26,39 @@ static const struct {
 
 static const char *const kinds[] = {"update", "turn", "compaction", "sub-agent"};
 
-/* A row: where each value begins and ends in text. */
+/* What a row is about. */
 struct row {
-	struct buf text;
-	size_t from[COLUMNS], to[COLUMNS];
-	bool failed;
+	struct tool *tool;
+	const struct usage_event *event;
+	bool turn;                /* of a turn, or of a sub-agent's work */
+	const struct usage_cost *cost; /* the last that was reported; NULL: none, or it was taken back */
+	struct usage_money total; /* with all that were before it */
 };
 
-static struct slice
-cell(const struct row *r, enum column c)
+static int
+put_number(struct buf *to, bool known, uint64_t n)
 {
-	return slice(r->text.p + r->from[c], r->to[c] - r->from[c]);
+	return known ? buf_printf(to, "%llu", (unsigned long long)n) : 0;
 }
 
-static struct buf *
-begin(struct row *r, enum column c)
+static int
+put_seconds(struct buf *to, bool known, uint64_t us)
 {
-	r->from[c] = r->to[c] = r->text.n;
-	return &r->text;
-}
-
-static void
-done(struct row *r, enum column c, int result)
-{
-	r->failed |= result < 0;
-	r->to[c] = r->text.n;
-}
-
-static void
-put_text(struct row *r, enum column c, struct slice s)
-{
-	done(r, c, buf_add_slice(begin(r, c), s));
-}
-
-static void
-put_number(struct row *r, enum column c, uint64_t n)
-{
-	done(r, c, buf_printf(begin(r, c), "%llu", (unsigned long long)n));
-}
-
-static void
-put_seconds(struct row *r, enum column c, uint64_t us)
-{
-	done(r, c, buf_printf(begin(r, c), "%llu.%06llu", (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000)));
-}
-
-static void
-put_context(struct row *r, const struct tool *t, const struct usage_session *s)
-{
-	const struct usage_cost *c = usage_costs(s);
-	struct usage_money total;
-
-	if (s->has_used)
-		put_number(r, USED, s->used);
-	if (s->has_used && s->has_size) {
-		put_number(r, REMAINING, tokens_left(s));
-		put_number(r, PERCENT, (uint64_t)usage_percent(s->used, s->size));
-		put_text(r, LEVEL, slice_of(level_names[tool_level(t->options, s)]));
-	}
-	if (s->has_size)
-		put_number(r, SIZE, s->size);
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)) {
-		done(r, COST, decimal_put(total.amount, c->places, begin(r, COST)));
-		done(r, WIRE_COST, decimal_put(usage_cost_wire(c), c->places, begin(r, WIRE_COST)));
-		put_text(r, CURRENCY, usage_name(t->usage, c->currency));
-		if (usage_cost_is_bound(&total))
-			put_text(r, LOWER_BOUND, slice_of("cost"));
-	}
+	return known ? buf_printf(to, "%llu.%06llu", (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000)) : 0;
 }
 
 /* What the turn would cost by the list: its rows, sub-agents included, or its own tokens. */
-static void
-put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
+static bool
+estimate(const struct row *row, struct decimal *sum)
 {
+	const struct usage_event *e = row->event;
 	const struct usage_session *s = e->session;
-	struct decimal sum = {0}, one;
+	struct tool *t = row->tool;
+	struct decimal one;
 	struct usage_sums sums;
-	bool known = t->prices != NULL && e->billed.has;
+	bool known = row->turn && t->prices && e->billed.has;
 
+	*sum = (struct decimal){0};
 	for (size_t i = 0; known && (i < e->turn->nrows || i == 0); i++) {
 		sums = (struct usage_sums){0};
 		if (e->turn->nrows)
@@ -111,76 +66,102 @@ put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
 		else
 			sums = e->billed;
 		known = prices_estimate(t->prices, usage_name(t->usage, e->turn->nrows ? e->turn->rows[i].model : s->model), &sums,
-			usage_inside(t->usage, s->now), e->tier, &one) == 0 && decimal_add(sum, one, &sum);
+			usage_inside(t->usage, s->now), e->tier, &one) == 0 && decimal_add(*sum, one, sum);
 	}
-	if (known)
-		done(r, ESTIMATE, decimal_put(sum, 0, begin(r, ESTIMATE)));
+	return known;
 }
 
 /* What the turn cost in each currency: 2 EUR;3 JPY. The last one has a column of its own. */
-static void
-put_costs(struct row *r, const struct tool *t, const struct usage_session *s)
+static int
+put_costs(struct buf *to, const struct tool *t, const struct usage_session *s)
 {
 	struct decimal added;
-	const char *and = "";
+	int r = 0;
 
-	if (s->now->costs && usage_cost_of_turn(s, s->now->costs, &added))
-		done(r, TURN_COST, decimal_put(added, 0, begin(r, TURN_COST)));
-	begin(r, TURN_COSTS);
-	for (const struct usage_cost *c = s->now->costs; c; c = c->next) {
-		if (!usage_cost_of_turn(s, c, &added) || (added.units == 0 && c != s->now->costs))
-			continue;
-		done(r, TURN_COSTS, -(buf_add_string(&r->text, and) || decimal_put(added, 0, &r->text) || buf_add(&r->text, " ", 1)
-			|| buf_add_slice(&r->text, usage_name(t->usage, c->currency))));
-		and = ";";
-	}
-	if (s->turn.cost == USAGE_COST_BEFORE)
-		done(r, TURN_COSTS, buf_add_string(&r->text, "shared"));
+	for (const struct usage_cost *c = s->now->costs; c; c = c->next)
+		if (usage_cost_of_turn(s, c, &added) && (added.units || c == s->now->costs))
+			r |= -((to->n && buf_add(to, ";", 1)) || decimal_put(added, 0, to) || buf_add(to, " ", 1)
+				|| buf_add_slice(to, usage_name(t->usage, c->currency)));
+	return s->turn.cost == USAGE_COST_BEFORE ? r | buf_add_string(to, "shared") : r;
 }
 
-static void
-put_turn(struct row *r, struct tool *t, const struct usage_event *e)
-{
-	static const enum column of[USAGE_TYPES] = {TOTAL, INPUT, OUTPUT, THOUGHT, CACHE_READ, CACHE_WRITE};
-
-	if (t->timed)
-		put_seconds(r, ASKED, e->turn->began);
-	for (unsigned i = 0; i < USAGE_TYPES; i++)
-		if (e->own.has & 1u << i)
-			done(r, of[i], usage_sum_put(&e->own, (enum usage_type)i, begin(r, of[i])));
-	if (e->billed.has & 1u << USAGE_TOTAL)
-		done(r, BILLED, usage_sum_put(&e->billed, USAGE_TOTAL, begin(r, BILLED)));
-	if ((e->own_lower && e->own.has) || (e->billed_lower && e->billed.has))
-		put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : "billed"));
-	put_costs(r, t, e->session);
-	put_text(r, BASIS, slice_of(e->turn->counts.has ? usage_bases[e->basis] : e->own.has ? "calls" : ""));
-	put_text(r, STOP_REASON, usage_name(t->usage, e->turn->stop));
-	put_estimate(r, t, e);
-}
-
+/* A value of a turn, into an empty buffer. */
 static int
-make_row(struct row *r, struct tool *t, const struct usage_event *e)
+put_of_turn(struct buf *to, const struct row *row, enum column c)
 {
+	const struct usage_event *e = row->event;
 	const struct usage_session *s = e->session;
+	struct decimal amount;
 
-	*r = (struct row){0};
-	if (t->timed && t->started > 0)
-		done(r, TIME, calendar_put_date(begin(r, TIME), t->started + (double)e->t / 1e6));
-	if (t->timed)
-		put_seconds(r, T, e->t);
-	put_text(r, SESSION, slice(s->id, s->id_length));
-	put_text(r, EVENT, slice_of(kinds[e->kind]));
-	put_text(r, MODEL, usage_name(t->usage, s->model));
-	put_context(r, t, s);
-	put_text(r, AGENT, usage_agent_name(t->usage, s->agent));
-	put_text(r, CWD, usage_name(t->usage, s->cwd));
-	if (s->parent)
-		put_text(r, PARENT, slice(s->parent->id, s->parent->id_length));
-	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
-		put_turn(r, t, e);
-	else if (e->kind == USAGE_EVENT_COMPACT)
-		put_text(r, STOP_REASON, usage_name(t->usage, e->status));
-	return r->failed ? -1 : 0;
+	switch (c) {
+	case ASKED:
+		return put_seconds(to, row->tool->timed, e->turn->began);
+	case BILLED:
+		return e->billed.has & 1u << USAGE_TOTAL ? usage_sum_put(&e->billed, USAGE_TOTAL, to) : 0;
+	case TURN_COST:
+		return s->now->costs && usage_cost_of_turn(s, s->now->costs, &amount) ? decimal_put(amount, 0, to) : 0;
+	case TURN_COSTS:
+		return put_costs(to, row->tool, s);
+	case BASIS:
+		return buf_add_string(to, e->turn->counts.has ? usage_bases[e->basis] : e->own.has ? "calls" : "");
+	case ESTIMATE:
+		return estimate(row, &amount) ? decimal_put(amount, 0, to) : 0;
+	default: /* in the order of their types */
+		return e->own.has & 1u << (c - TOTAL) ? usage_sum_put(&e->own, (enum usage_type)(c - TOTAL), to) : 0;
+	}
+}
+
+/* The value of a column, into an empty buffer: nothing where it is not known. */
+static int
+put_value(struct buf *to, const struct row *row, enum column c)
+{
+	const struct usage_event *e = row->event;
+	const struct usage_session *s = e->session;
+	const struct tool *t = row->tool;
+	bool full = s->has_used && s->has_size;
+
+	switch (c) {
+	case TIME:
+		return t->timed && t->started > 0 ? calendar_put_date(to, t->started + (double)e->t / 1e6) : 0;
+	case T:
+		return put_seconds(to, t->timed, e->t);
+	case SESSION:
+		return buf_add(to, s->id, s->id_length);
+	case EVENT:
+		return buf_add_string(to, kinds[e->kind]);
+	case USED:
+		return put_number(to, s->has_used, s->used);
+	case SIZE:
+		return put_number(to, s->has_size, s->size);
+	case REMAINING:
+		return put_number(to, full, tokens_left(s));
+	case PERCENT:
+		return put_number(to, full, (uint64_t)usage_percent(s->used, s->size));
+	case LEVEL:
+		return buf_add_string(to, level_names[tool_level(t->options, s)]);
+	case COST:
+		return row->cost ? decimal_put(row->total.amount, row->cost->places, to) : 0;
+	case WIRE_COST:
+		return row->cost ? decimal_put(usage_cost_wire(row->cost), row->cost->places, to) : 0;
+	case CURRENCY:
+		return row->cost ? buf_add_slice(to, usage_name(t->usage, row->cost->currency)) : 0;
+	case MODEL:
+		return buf_add_slice(to, usage_name(t->usage, s->model));
+	case STOP_REASON:
+		return buf_add_slice(to, usage_name(t->usage, row->turn ? e->turn->stop : e->status));
+	case LOWER_BOUND:
+		if (row->turn && ((e->own_lower && e->own.has) || (e->billed_lower && e->billed.has)))
+			return buf_add_string(to, e->own_lower ? "total" : "billed");
+		return buf_add_string(to, row->cost && usage_cost_is_bound(&row->total) ? "cost" : "");
+	case AGENT:
+		return buf_add_slice(to, usage_agent_name(t->usage, s->agent));
+	case CWD:
+		return buf_add_slice(to, usage_name(t->usage, s->cwd));
+	case PARENT:
+		return s->parent ? buf_add(to, s->parent->id, s->parent->id_length) : 0;
+	default:
+		return row->turn ? put_of_turn(to, row, c) : 0;
+	}
 }
 
 /* --- for programs --- */
@@ -234,13 +215,16 @@ static const char *const ends[] = {[FORMAT_TSV] = "\n", [FORMAT_CSV] = "\r\n", [
 static int
 put_columns(struct buf *to, const struct row *row, enum format f)
 {
+	SCOPED struct buf value = {0};
 	struct slice v;
 	int r = f == FORMAT_JSON ? buf_add(to, "{", 1) : 0;
 
 	for (int c = 0; c < COLUMNS && r == 0; c++) {
-		v = row ? cell(row, (enum column)c) : slice_of(columns[c].name);
-		if (c > 0 && buf_add(to, f == FORMAT_TSV ? "\t" : ",", 1) < 0)
+		value.n = 0;
+		if ((c > 0 && buf_add(to, f == FORMAT_TSV ? "\t" : ",", 1))
+			|| (row ? put_value(&value, row, (enum column)c) : buf_add_string(&value, columns[c].name)))
 			return -1;
+		v = buf_slice(&value);
 		if (f != FORMAT_JSON)
 			r = f == FORMAT_TSV ? put_tsv(to, v) : put_csv(to, v);
 		else
@@ -274,7 +258,8 @@ log_context(struct buf *to, const struct usage_session *s)
 		people_count(size, s->size);
 	if (full)
 		snprintf(percent, sizeof(percent), "%d%%", usage_percent(s->used, s->size));
-	if ((s->has_used || s->has_size ? buf_printf(to, "%s/%s", used, size) : buf_add(to, "-", 1)) < 0 || pad(to, from, 11) < 0 || buf_printf(to, "%4s  ", percent) < 0)
+	if ((s->has_used || s->has_size ? buf_printf(to, "%s/%s", used, size) : buf_add(to, "-", 1)) < 0 || pad(to, from, 11) < 0
+		|| buf_printf(to, "%4s  ", percent) < 0)
 		return -1;
 	from = to->n;
 	return -(buf_printf(to, "%s%s", full ? people_count(left, tokens_left(s)) : "", full ? " left" : "") || pad(to, from, 11));
@@ -303,13 +288,12 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 }
 
 static int
-put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struct row *row)
+put_log(struct buf *to, const struct row *row)
 {
+	struct tool *t = row->tool;
+	const struct usage_event *e = row->event;
 	const struct usage_session *s = e->session;
-	const struct usage_cost *c = usage_costs(s);
 	enum level l = tool_level(t->options, s);
-	struct slice estimate = cell(row, ESTIMATE);
-	struct usage_money total;
 	struct decimal d;
 	bool color = cli_wants_color(t->options->color, log_fd(t->watch->out.log));
 	const char *level;
@@ -321,16 +305,16 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	r |= -(put_session(to, t, s) || pad(to, from, 8));
 	r |= log_context(to, s);
 	from = to->n;
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &total))
-		r |= usage_money_put(t->usage, &total, to);
+	if (row->cost)
+		r |= usage_money_put(t->usage, &row->total, to);
 	r |= pad(to, from, 10);
 	level = l ? level_names[l] : "-";
 	r |= buf_printf(to, "%s%s%s%*s%s", level_color(l, color), level, color ? "\033[0m" : "", 8 - (int)strlen(level), "", kinds[e->kind]);
-	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
+	if (row->turn)
 		r |= log_turn(t, to, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)
 		r |= -(buf_add(to, " ", 1) || text_plain(to, usage_name(t->usage, e->status)));
-	if (estimate.n && decimal_parse(estimate, &d))
+	if (estimate(row, &d))
 		r |= -(buf_add_string(to, " ~") || decimal_put_money(d, slice_of("USD"), to));
 	return r | buf_add(to, "\n", 1);
 }
@@ -339,13 +323,12 @@ int
 row_put(struct tool *t, struct buf *to, const struct usage_event *e)
 {
 	enum format f = t->options->format;
-	struct row row;
-	int r = make_row(&row, t, e);
+	struct row row = {.tool = t, .event = e, .turn = e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK,
+		.cost = e->session->cleared ? NULL : usage_costs(e->session)};
 
-	if (r == 0 && !t->headed && (f == FORMAT_TSV || f == FORMAT_CSV))
-		r = put_columns(to, NULL, f);
-	if (r == 0)
-		r = ends[f] ? put_columns(to, &row, f) : put_log(t, to, e, &row);
-	buf_free(&row.text);
-	return r;
+	if (row.cost && !usage_cost_total(e->session, row.cost->currency, &row.total))
+		row.cost = NULL;
+	if (!t->headed && (f == FORMAT_TSV || f == FORMAT_CSV) && put_columns(to, NULL, f) < 0)
+		return -1;
+	return ends[f] ? put_columns(to, &row, f) : put_log(to, &row);
 }
