@@ -4,36 +4,26 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* What has not been read of a text. */
-struct scan {
-	const char *p, *end;
-};
+static const char figures[] = "0123456789";
 
-/* The bytes of the blank at p, 0 where there is none: \s as JavaScript, the source of these patterns, has it. */
-static size_t
-blank(const char *p, const char *end)
+/* Blanks become spaces: \s as JavaScript, the source of these patterns, has it. The text gets a NUL after it; NULL: out of memory. */
+static char *
+flatten(struct buf *text)
 {
 	static const char *const wide[] = {"\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
 		"\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff"};
-	size_t n;
+	char *from = buf_string(text), *to = from, *end = from + text->n;
+	size_t n, i;
 
-	if (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
-		return 1;
-	for (size_t i = 0; p < end && (unsigned char)*p >= 0x80 && i < sizeof(wide) / sizeof(wide[0]); i++) {
-		n = strlen(wide[i]);
-		if ((size_t)(end - p) >= n && memcmp(p, wide[i], n) == 0)
-			return n;
+	for (const char *p = from; p && p < end; p += n) {
+		n = *p == ' ' || (*p >= '\t' && *p <= '\r');
+		for (i = 0; (unsigned char)*p >= 0x80 && !n && i < sizeof(wide) / sizeof(*wide); i++)
+			n = *p == *wide[i] && strncmp(p, wide[i], strlen(wide[i])) == 0 ? strlen(wide[i]) : 0;
+		*to++ = n ? ' ' : *p;
+		n = n ? n : 1;
 	}
-	return 0;
-}
-
-static bool
-blank_before(const char *from, const char *p)
-{
-	for (size_t n = 1; n <= 3 && (size_t)(p - from) >= n; n++)
-		if (blank(p - n, p) == n)
-			return true;
-	return false;
+	text->n = (size_t)(to - from);
+	return buf_string(text);
 }
 
 static bool
@@ -42,30 +32,15 @@ in_word(char c)
 	return c == '_' || ((unsigned char)c < 0x80 && isalnum((unsigned char)c));
 }
 
-static void
-skip_space(struct scan *r)
-{
-	size_t n;
-
-	while ((n = blank(r->p, r->end)) > 0)
-		r->p += n;
-}
-
 static bool
-skip(struct scan *r, const char *word)
+skip(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
-	if ((size_t)(r->end - r->p) < n || strncasecmp(r->p, word, n) != 0)
+	if (strncasecmp(*p, word, n) != 0)
 		return false;
-	r->p += n;
+	*p += n;
 	return true;
-}
-
-static bool
-word_ends(const struct scan *r)
-{
-	return r->p == r->end || !in_word(*r->p);
 }
 
 /* The value of digits with a fraction, in units (k, m, b); what is beyond 2^64 is 2^64-1. */
@@ -91,74 +66,65 @@ value(struct slice digits, char letter)
 
 /* A number and its unit: (\d+(?:\.\d+)?)\s*(k|m|b) */
 static bool
-amount(struct scan *r, uint64_t *n)
+amount(const char **at, uint64_t *n)
 {
-	const char *from = r->p, *to;
+	const char *p = *at + strspn(*at, figures), *end;
 
-	while (r->p < r->end && byte_is_digit(*r->p))
-		r->p++;
-	if (r->p == from)
+	if (p == *at)
 		return false;
-	if (r->end - r->p > 1 && r->p[0] == '.' && byte_is_digit(r->p[1]))
-		for (r->p++; r->p < r->end && byte_is_digit(*r->p); r->p++)
-			;
-	to = r->p;
-	skip_space(r);
-	if (!skip(r, "k") && !skip(r, "m") && !skip(r, "b"))
+	if (*p == '.' && byte_is_digit(p[1]))
+		p += 1 + strspn(p + 1, figures);
+	end = p;
+	p += strspn(p, " ");
+	if (!*p || !strchr("kKmMbB", *p))
 		return false;
-	*n = value(slice_between(from, to), r->p[-1]);
+	*n = value(slice_between(*at, end), *p);
+	*at = p + 1;
 	return true;
 }
 
 /* After the last plus there is nothing else. */
 static bool
-at_end(struct slice text, uint64_t *n)
+at_end(const char *text, const char *end, uint64_t *n)
 {
-	struct scan r = {text.n ? memrchr(text.p, '+', text.n) : NULL, text.p + text.n};
+	const char *p = memrchr(text, '+', (size_t)(end - text));
 
-	if (!r.p || !blank_before(text.p, r.p))
+	if (!p || p == text || p[-1] != ' ')
 		return false;
-	r.p++;
-	if (!amount(&r, n))
+	p++;
+	if (!amount(&p, n))
 		return false;
-	skip_space(&r);
-	if (r.p < r.end && strchr(".!?", *r.p) && *r.p)
-		r.p++;
-	skip_space(&r);
-	return r.p == r.end;
+	p += strspn(p, " ");
+	p += *p && strchr(".!?", *p);
+	p += strspn(p, " ");
+	return p == end;
 }
 
 /* "use 2m tokens", from here on. */
 static bool
-spends(struct scan r, uint64_t *n)
+spends(const char *p, uint64_t *n)
 {
-	const char *from;
-
-	if (!skip(&r, "use") && !skip(&r, "spend"))
+	if ((!skip(&p, "use") && !skip(&p, "spend")) || *p != ' ')
 		return false;
-	from = r.p;
-	skip_space(&r);
-	if (r.p == from || !amount(&r, n))
+	p += strspn(p, " ");
+	if (!amount(&p, n))
 		return false;
-	skip_space(&r);
-	if (!skip(&r, "token"))
+	p += strspn(p, " ");
+	if (!skip(&p, "token"))
 		return false;
-	if (word_ends(&r))
-		return true;
-	return skip(&r, "s") && word_ends(&r);
+	return !in_word(*p) || (skip(&p, "s") && !in_word(*p));
 }
 
 static uint64_t
-target_in(struct slice text)
+target_in(const char *text, const char *end)
 {
-	struct scan r = {text.p, text.p + text.n};
+	const char *p = text + strspn(text, " ");
 	uint64_t n = 0;
 
-	skip_space(&r);
-	if ((skip(&r, "+") && amount(&r, &n) && word_ends(&r)) || at_end(text, &n))
+	if ((skip(&p, "+") && amount(&p, &n) && !in_word(*p)) || at_end(text, end, &n))
 		return n;
-	for (r.p = text.p; r.p < r.end; r.p++)
-		if ((r.p == text.p || !in_word(r.p[-1])) && spends(r, &n))
+	for (p = text; p < end; p++)
+		if ((p == text || !in_word(p[-1])) && spends(p, &n))
 			return n;
 	return 0;
 }
@@ -176,8 +142,8 @@ target_in_prompt(struct slice blocks)
 		if (!json_string_is(json_get(block, "type"), "text") || json_type(text) != JSON_STRING)
 			continue;
 		plain.n = 0;
-		if (json_unescape(text, &plain) == 0)
-			n = target_in(buf_slice(&plain));
+		if (json_unescape(text, &plain) == 0 && flatten(&plain))
+			n = target_in(plain.p, plain.p + plain.n);
 	}
 	return n;
 }
