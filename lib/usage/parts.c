@@ -111,13 +111,13 @@ wrong(struct reading *g, const char *what)
 		g->why = what;
 }
 
-/* A member of that type, or p NULL where there is none (JSON_NONE: any type). */
+/* A member of that type, or p NULL where there is none. */
 static struct slice
 member(struct reading *g, struct slice object, const char *name, enum json_type type)
 {
 	struct slice v = json_get(object, name);
 
-	if (v.p && type != JSON_NONE && json_type(v) != type) {
+	if (v.p && json_type(v) != type) {
 		wrong(g, name);
 		v = slice(NULL, 0);
 	}
@@ -236,19 +236,6 @@ read_each(struct reading *g, void *of, struct slice object, const char *name, in
 	return r;
 }
 
-static void
-read_context(struct reading *g, struct usage_part *p, struct slice in)
-{
-	p->has_used = member(g, in, "used", JSON_NUMBER).p != NULL;
-	p->used = number(g, in, "used", UINT64_MAX);
-	p->peak = number(g, in, "peak", UINT64_MAX);
-	p->peak_size = number(g, in, "peak_size", UINT64_MAX);
-	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;
-	p->size = number(g, in, "size", UINT64_MAX);
-	if (p->has_size && p->size == 0)
-		wrong(g, "size");
-}
-
 static enum usage_basis
 read_basis(struct reading *g, struct slice in)
 {
@@ -286,7 +273,14 @@ read_part(struct reading *g, void *session, struct slice in)
 	p->has_rows = flag(g, in, "rows");
 	for (unsigned i = 0; i < 6; i++)
 		p->inside |= (uint8_t)(flag(g, in, insides[i]) ? 1u << i : 0);
-	read_context(g, p, in);
+	p->has_used = member(g, in, "used", JSON_NUMBER).p != NULL;
+	p->used = number(g, in, "used", UINT64_MAX);
+	p->peak = number(g, in, "peak", UINT64_MAX);
+	p->peak_size = number(g, in, "peak_size", UINT64_MAX);
+	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;
+	p->size = number(g, in, "size", UINT64_MAX);
+	if (p->has_size && p->size == 0)
+		wrong(g, "size");
 	return -(read_each(g, p, in, "costs", read_cost) || read_each(g, p, in, "models", read_tally));
 }
 
