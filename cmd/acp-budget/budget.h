@@ -218,9 +218,8 @@ void session_heard(struct tool *, struct budget_session *);
 int status_open(struct tool *);
 /* How far the budget is, or how it ends: why is NULL if its target was reached. */
 void status_report(struct tool *, const struct budget *, bool ends, const char *why);
-/* Figures: 125,000; its part of a whole in percent, rounded down. */
+/* A figure: 125,000. */
 int put_grouped(struct buf *, uint64_t);
-uint64_t percent_of(uint64_t n, uint64_t whole);
 
 /* limits.c */
 /* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */

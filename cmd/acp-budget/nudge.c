@@ -30,7 +30,7 @@ nudge_put(const struct tool *t, const struct budget *b, struct buf *to)
 			;
 		switch (i) {
 		case PERCENT:
-			r = -(buf_add_string(to, about) || put_grouped(to, percent_of(b->tokens, b->target)) || buf_add(to, "%", 1));
+			r = buf_printf(to, "%s%d%%", about, usage_percent(b->tokens, b->target));
 			break;
 		case TOKENS:
 			r = -(buf_add_string(to, about) || put_grouped(to, b->tokens));

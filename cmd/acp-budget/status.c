@@ -18,14 +18,6 @@ put_grouped(struct buf *to, uint64_t n)
 	return 0;
 }
 
-uint64_t
-percent_of(uint64_t n, uint64_t whole)
-{
-	if (n <= UINT64_MAX / 100)
-		return n * 100 / whole;
-	return whole >= 100 ? n / (whole / 100) : UINT64_MAX;
-}
-
 /* What is still to come at the rate so far: " · ~2m 30s". */
 static int
 put_time_left(const struct budget *b, uint64_t now, struct buf *to)
@@ -103,7 +95,7 @@ status_report(struct tool *t, const struct budget *b, bool ends, const char *why
 	if (b->tokens >= b->target)
 		r |= buf_add_string(&text, " min \u2713)");
 	else
-		r |= buf_printf(&text, " (%s%" PRIu64 "%%)", about, percent_of(b->tokens, b->target));
+		r |= buf_printf(&text, " (%s%d%%)", about, usage_percent(b->tokens, b->target));
 	if (r || (!ends && put_time_left(b, frame_now(t->frame), &text)) || (why && buf_printf(&text, ": %s", why))
 		|| tool_check(t, !buf_string(&text)))
 		return;
