@@ -174,17 +174,6 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-static void
-forget(struct options *o)
-{
-	for (size_t i = 0; i < o->nsizes; i++)
-		free(o->sizes[i].model);
-	money_free(&o->warn_cost);
-	money_free(&o->max_cost);
-	free(o->sizes);
-	free(o->inputs);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -203,6 +192,11 @@ main(int argc, char **argv)
 	list_inputs(&o);
 	o.summary |= o.merge;
 	status = tool_run(&o);
-	forget(&o);
+	for (size_t i = 0; i < o.nsizes; i++)
+		free(o.sizes[i].model);
+	money_free(&o.warn_cost);
+	money_free(&o.max_cost);
+	free(o.sizes);
+	free(o.inputs);
 	return status;
 }

@@ -225,36 +225,27 @@ merge_line(struct watch *w, struct slice line, const char **why)
 
 /* --- all --- */
 
-static int
-open_tool(struct tool *t, const struct options *o)
-{
-	usage_words(&t->words);
-	if (!(t->usage = events_open(t)) || (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour))))
-		return -1;
-	if (o->meter)
-		t->meter = meter_open(o);
-	return 0;
-}
-
 int
 tool_run(const struct options *o)
 {
 	static const int signals[] = {SIGWINCH, 0};
 	struct tool t = {.options = o, .prom = {.wanted = o->format == FORMAT_PROM}};
-	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session, .signals = o->meter ? signals : NULL, .inputs = o->inputs,
+	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session,
+		.signals = o->meter ? signals : NULL, .inputs = o->inputs,
 		.lost = "messages were lost: figures may be too low from here on", .whole = t.prom.wanted && o->frame.output,
 		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .begin = begin, .message = message, .event = event,
 		.end = end, .tick = tick, .signal = redraw, .aside = aside, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
-	int status = EXIT_FAILED;
+	int status;
 
 	t.watch = &w;
-	if (open_tool(&t, o) < 0)
-		cli_warn(tool_name, "out of memory");
-	else {
-		if (o->frame.files && !o->summary)
-			sort_files(o->frame.files);
-		status = watch_run(&w);
-	}
+	usage_words(&t.words);
+	if (!(t.usage = events_open(&t)))
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	t.prices = o->prices ? prices_open(o->prices, o->cache_hour) : NULL;
+	t.meter = o->meter ? meter_open(o) : NULL;
+	if (o->frame.files && !o->summary)
+		sort_files(o->frame.files);
+	status = watch_run(&w);
 	meter_close(&t);
 	free(t.prom.stops);
 	free(t.prom.models);

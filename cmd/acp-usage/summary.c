@@ -157,13 +157,6 @@ make_groups(struct summary *s)
 
 /* --- rows --- */
 
-/* Is there anything to say about it? With --since most sessions have nothing. */
-static bool
-is_empty(const struct summary_row *r)
-{
-	return !r->figures.turns && !r->figures.billed.has && !r->figures.ncosts;
-}
-
 static int
 session_row(struct summary *s, const struct usage_session *session, unsigned depth,
 	int (*fn)(struct summary *, const struct summary_row *))
@@ -172,7 +165,8 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	struct summary_row row = {.session = session, .depth = depth};
 	int r = usage_figures_session(s->tool->usage, session, &row.figures);
 
-	if (!((o->since > 0 || o->before > 0) && is_empty(&row)))
+	/* With --since most sessions have nothing. */
+	if ((o->since <= 0 && o->before <= 0) || row.figures.turns || row.figures.billed.has || row.figures.ncosts)
 		r |= fn(s, &row);
 	usage_figures_free(&row.figures);
 	for (const struct usage_session *c = session->child; c && r == 0; c = c->sibling)

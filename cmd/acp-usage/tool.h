@@ -130,7 +130,7 @@ enum { SUMMARY_VERSION = 1 }; /* of the lines that --merge reads */
 int summary_put(struct tool *);
 
 /* prices.c */
-/* hour: use the price of cache writes that are kept for an hour. */
+/* hour: use the price of cache writes that are kept for an hour. Ends the process where it cannot be read. */
 struct prices *prices_open(const char *path, bool hour);
 void prices_close(struct prices *);
 /*
