@@ -15,6 +15,44 @@ summary_peak(const struct usage_session *session)
 	return peak;
 }
 
+/* --- the order of rows --- */
+
+static int
+by_order(const void *a, const void *b)
+{
+	const struct summary_order *x = a, *y = b;
+	int c = (int)x->unknown - (int)y->unknown;
+
+	c = c ? c : slice_compare(x->text, y->text);
+	c = c ? c : decimal_compare(y->value, x->value);
+	return c ? c : x->number < y->number ? -1 : 1;
+}
+
+/* The next row of depth 0. title: of a session, or of what a group is about. */
+static void
+add_row(struct summary *s, struct summary_order row, const struct usage_figures *f, uint32_t title)
+{
+	switch (s->tool->options->sort) {
+	case SORT_COST:
+		row.unknown = !f->ncosts && !f->has_estimate;
+		row.text = f->ncosts ? usage_name(s->tool->usage, f->costs[0].currency) : slice_of("USD");
+		row.value = f->ncosts ? f->costs[0].amount : f->estimate;
+		break;
+	case SORT_TOKENS:
+		row.unknown = !(f->billed.has & 1u << USAGE_TOTAL);
+		row.value.units = f->billed.n[USAGE_TOTAL];
+		break;
+	case SORT_TITLE:
+		row.text = usage_name(s->tool->usage, title);
+		row.unknown = !row.text.n;
+		break;
+	default:
+		break;
+	}
+	row.number = s->norder;
+	s->order[s->norder++] = row;
+}
+
 /* --- groups --- */
 
 /* In which order two groups stand. */
@@ -147,8 +185,12 @@ make_groups(struct summary *s)
 #define BEFORE(a, b) compare_keys(s, (a)->key, (b)->key)
 	HASH_SORT(s->groups, BEFORE);
 #undef BEFORE
-	for (const struct summary_row *g = s->groups; g; g = g->hh.next)
+	if (!(s->order = calloc(HASH_COUNT(s->groups) + 1, sizeof(*s->order))))
+		return -1;
+	for (const struct summary_row *g = s->groups; g; g = g->hh.next) {
 		r |= usage_figures_add(s->tool->usage, &s->total.figures, &g->figures);
+		add_row(s, (struct summary_order){.group = g}, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
+	}
 	/* One turn may be billed on several models. */
 	if (s->tool->options->by == BY_MODEL)
 		s->total.figures.turns = s->turns;
@@ -184,88 +226,27 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 	return r;
 }
 
-/* --- their order --- */
-
+/* Rows of sessions. In the total each of their tokens and costs is there once. */
 static int
-by_order(const void *a, const void *b)
+make_sessions(struct summary *s)
 {
-	const struct summary_order *x = a, *y = b;
-	int c = (int)x->unknown - (int)y->unknown;
-
-	c = c ? c : slice_compare(x->text, y->text);
-	c = c ? c : decimal_compare(y->value, x->value);
-	return c ? c : x->number < y->number ? -1 : 1;
-}
-
-static void
-compare_by(const struct summary *s, struct summary_order *o, const struct usage_figures *f, uint32_t title)
-{
-	switch (s->tool->options->sort) {
-	case SORT_COST:
-		o->unknown = !f->ncosts && !f->has_estimate;
-		o->text = f->ncosts ? usage_name(s->tool->usage, f->costs[0].currency) : slice_of("USD");
-		o->value = f->ncosts ? f->costs[0].amount : f->estimate;
-		break;
-	case SORT_TOKENS:
-		o->unknown = !(f->billed.has & 1u << USAGE_TOTAL);
-		o->value.units = f->billed.n[USAGE_TOTAL];
-		break;
-	case SORT_TITLE:
-		o->text = usage_name(s->tool->usage, title);
-		o->unknown = !o->text.n;
-		break;
-	default:
-		break;
-	}
-}
-
-static int
-order_rows(struct summary *s)
-{
-	const struct options *options = s->tool->options;
 	struct usage *u = s->tool->usage;
 	struct usage_figures f = {0};
-	struct summary_order *o;
 	int r = 0;
 
-	s->order = calloc(usage_count(u) + HASH_COUNT(s->groups) + 1, sizeof(*s->order));
-	if (!s->order)
+	if (!(s->order = calloc(usage_count(u) + 1, sizeof(*s->order))))
 		return -1;
-	for (const struct summary_row *g = s->groups; g; g = g->hh.next) {
-		o = &s->order[s->norder];
-		*o = (struct summary_order){.group = g, .number = s->norder++};
-		compare_by(s, o, &g->figures, by_period(options->by) ? 0 : (uint32_t)g->key);
-	}
-	for (const struct usage_session *session = usage_sessions(u); session && options->by == BY_SESSION && r == 0; session = session->hh.next) {
-		if (session->parent || !tool_wants(s->tool, session))
-			continue;
-		o = &s->order[s->norder];
-		*o = (struct summary_order){.session = session, .number = s->norder++};
-		r = options->sort == SORT_DATE ? 0 : usage_figures_session(u, session, &f);
-		compare_by(s, o, &f, session->title);
-		usage_figures_free(&f);
-	}
-	if (options->sort != SORT_DATE)
-		qsort(s->order, s->norder, sizeof(*s->order), by_order);
-	return r;
-}
-
-/* Of sessions: each of their tokens and costs once. */
-static int
-total_sessions(struct summary *s)
-{
-	struct usage *u = s->tool->usage;
-	struct usage_figures f = {0};
-	int r = 0;
-
-	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = session->hh.next) {
+	for (const struct usage_session *session = usage_sessions(u); session && r == 0; session = session->hh.next) {
 		if (!tool_wants(s->tool, session))
 			continue;
 		s->sessions++;
 		if (usage_is_covered(u, session))
 			continue;
 		r = usage_figures_session(u, session, &f);
-		f.turns = session->parent ? 0 : f.turns;
+		if (session->parent)
+			f.turns = 0;
+		else
+			add_row(s, (struct summary_order){.session = session}, &f, session->title);
 		r |= usage_figures_add(u, &s->total.figures, &f);
 		usage_figures_free(&f);
 	}
@@ -275,10 +256,14 @@ total_sessions(struct summary *s)
 int
 summary_make(struct summary *s)
 {
-	if (usage_sort(s->tool->usage) < 0)
-		return -1;
+	int r = usage_sort(s->tool->usage);
+
 	s->total.total = true;
-	return -((s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s)) || order_rows(s));
+	if (r == 0)
+		r = s->tool->options->by == BY_SESSION ? make_sessions(s) : make_groups(s);
+	if (r == 0 && s->tool->options->sort != SORT_DATE)
+		qsort(s->order, s->norder, sizeof(*s->order), by_order);
+	return r < 0 ? -1 : 0;
 }
 
 void
