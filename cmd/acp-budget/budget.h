@@ -317,10 +317,8 @@ bool prompt_was_answered(struct tool *, const struct message *);
 void session_cancelled(struct tool *, struct budget_session *, bool closed);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct message *);
-/* The turn of a text of --at has ended. */
-void ahead_answered(struct tool *, struct budget_session *);
-/* It was cancelled and does not end. */
-void ahead_give_up(struct tool *, struct budget_session *);
+/* The turn of a text of --at has ended, or is waited for no longer. */
+void ahead_ended(struct tool *, struct budget_session *);
 /* clock.c: agents that fall silent, and cancelled continuations that do not end */
 void clock_rings(struct tool *);
 

@@ -1,4 +1,5 @@
 /* Timeouts: for agents that fall silent, and for cancelled continuations that do not end. */
+#include <limits.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
@@ -117,8 +118,11 @@ clock_rings(struct tool *t)
 		if (expire_deadline(t, &b->deadline, now) && b->state != BUDGET_OVER)
 			budget_give_up(t, b);
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
-		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs)
-			ahead_give_up(t, s);
+		/* It was cancelled and does not end: the prompts that waited for it wait for no other. */
+		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs) {
+			s->at.tried = UINT_MAX;
+			ahead_ended(t, s);
+		}
 		when = check_silence(t, s, now);
 		if (when)
 			tool_alarm(t, when);

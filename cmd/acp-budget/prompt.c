@@ -1,5 +1,4 @@
 /* Prompts of the client, the texts of --at that are sent before them, and their cancellation. */
-#include <limits.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
@@ -194,17 +193,9 @@ ahead_ask(struct tool *t, struct budget_session *s)
 }
 
 void
-ahead_give_up(struct tool *t, struct budget_session *s)
+ahead_ended(struct tool *t, struct budget_session *s)
 {
-	s->at.runs = false;
-	s->at.tried = UINT_MAX;
-	prompts_release(t, s);
-}
-
-void
-ahead_answered(struct tool *t, struct budget_session *s)
-{
-	/* ahead_give_up may have been called. */
+	/* It may have been given up. */
 	if (!s->at.runs)
 		return;
 	s->at.runs = false;

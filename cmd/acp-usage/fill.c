@@ -33,7 +33,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 	static const char *const names[USAGE_TYPES] = {"totalTokens", "inputTokens", "outputTokens", "thoughtTokens",
 		"cachedReadTokens", "cachedWriteTokens"};
 	const unsigned needed = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	struct usage_sums own;
 	int r;
 
@@ -44,11 +44,8 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 		if (own.has & 1u << i)
 			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_sum_put(&own, (enum usage_type)i, &with)
 				|| buf_add(&with, ",", 1));
-	r |= -(buf_add_string(&with, filled_member) || buf_add(&with, "}", 1));
-	if (r == 0)
-		r = frame_add_members(t->watch->stream, message->msg.result, buf_slice(&with));
-	buf_free(&with);
-	return r;
+	return r || buf_add_string(&with, filled_member) || buf_add(&with, "}", 1)
+		? -1 : frame_add_members(t->watch->stream, message->msg.result, buf_slice(&with));
 }
 
 /* A usage_update of ours, to go right after the response, and into our own state. */
@@ -80,15 +77,13 @@ static int
 fill_used(struct frame *frame, const struct message *message, uint64_t used)
 {
 	struct slice update = json_get(message->msg.params, acp_update), old = json_get(update, "used"), meta = json_get(update, "_meta");
-	struct buf with = {0};
-	int r;
+	SCOPED struct buf with = {0};
+	int r = -(buf_printf(&with, "%llu", (unsigned long long)used) || frame_replace(frame, old, buf_slice(&with)));
 
-	r = -(buf_printf(&with, "%llu", (unsigned long long)used) || frame_replace(frame, old, buf_slice(&with)));
 	if (json_type(meta) == JSON_OBJECT)
 		r |= frame_add_members(frame, meta, slice_of("\"acputils\":{\"filled\":true}"));
 	else if (!meta.p)
 		r |= frame_add_members(frame, update, slice_of(filled_member));
-	buf_free(&with);
 	return r;
 }
 
