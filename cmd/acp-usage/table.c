@@ -15,8 +15,8 @@ static const struct {
 	bool right;
 	unsigned char leaves; /* where they do not all fit, those with the lowest number leave first; 0: never */
 } columns[COLUMNS] = {
-	{"session", false, 0}, {"date", false, 7}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8}, {"thought", true, 1},
-	{"cache read", true, 3}, {"cache write", true, 2}, {"billed", true, 0}, {"cached", true, 6}, {"peak", true, 4},
+	{"session", false, 0}, {"date", false, 7}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8},
+	{"thought", true, 1}, {"cache read", true, 3}, {"cache write", true, 2}, {"billed", true, 0}, {"cached", true, 6}, {"peak", true, 4},
 	{"context", true, 9}, {"level", false, 10}, {"cost", true, 0}, {"estimate", true, 0}, {"", false, 0},
 };
 

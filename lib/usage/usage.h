@@ -147,7 +147,7 @@ struct usage_row {
 
 /* A turn that has ended takes late updates until it is judged. ABANDONED: it has no end, and was none. */
 enum usage_turn_state { USAGE_NO_TURN, USAGE_RUNS, USAGE_ENDED, USAGE_ABANDONED };
-/* Whose are the costs of a turn? One whose prompt waited may have none of its own: nobody can separate them from those of the turn before. */
+/* Whose are the costs of a turn? Those of one whose prompt waited cannot always be separated from those of the turn before. */
 enum usage_turn_cost { USAGE_OWN_COST, USAGE_PERHAPS_BEFORE, USAGE_COST_BEFORE };
 
 /* What a session's turn has brought so far. */
@@ -328,7 +328,7 @@ int usage_message(struct usage *, const struct session_message *);
 int usage_restart(struct usage *);
 /* A report, already read. 0, or -1 out of memory. */
 int usage_add(struct usage *, uint64_t t, const struct usage_report *);
-/* Judges the turns that have ended, and of whose sessions nothing has come since `since` us. *next: when the last came of the next, or 0. */
+/* Judges the turns that have ended, and of whose sessions nothing has come since `since` us. *next: when that was of the next, or 0. */
 int usage_quiet(struct usage *, uint64_t since, uint64_t *next);
 /* Judges the turn of one session, if it has ended. 0, or -1 out of memory. */
 int usage_finish(struct usage *, struct usage_session *);
