@@ -167,23 +167,20 @@ search_string(struct redact *r, const struct walk *w, struct slice string, bool 
 static bool
 is_schema(struct slice object)
 {
-	static const char *const types[] = {"string", "number", "integer", "boolean", "object", "array", "null"};
+	static const char *const types[] = {"string", "number", "integer", "boolean", "object", "array", "null", NULL};
 	struct slice type = *object.p == '{' ? json_get(object, "type") : slice(NULL, 0);
 
-	for (size_t i = 0; type.p && i < sizeof(types) / sizeof(*types); i++)
-		if (json_string_is(type, types[i]))
-			return true;
-	return type.p && *type.p == '[';
+	return type.p && (*type.p == '[' || json_string_in(type, types));
 }
 
 /* The zone of what has such a name: open where the value is no secret. */
 static enum zone
-zone_of_member(struct slice name, struct slice in, const char *value, bool *environment)
+zone_of_member(struct slice name, struct slice in, const char *value)
 {
 	static const enum zone zones[] = {[REDACT_NAME_NONE] = ZONE_OPEN, [REDACT_NAME_TOKEN] = ZONE_TOKEN,
 		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_VARIABLE] = ZONE_NAMED, [REDACT_NAME_PAIR] = ZONE_NAMED,
 		[REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
-	enum redact_name what = redact_name(name, environment);
+	enum redact_name what = redact_name(name);
 	struct json_iter it = {.in = in, .at = value};
 	struct slice v;
 
@@ -192,7 +189,7 @@ zone_of_member(struct slice name, struct slice in, const char *value, bool *envi
 	v = json_value(&it);
 	if (*value == '{' && is_schema(v))
 		return ZONE_SCHEMA;
-	if (*value == '"' && !redact_is_secret(name, slice(v.p + 1, v.n - 2), environment))
+	if (*value == '"' && !redact_is_secret(name, slice(v.p + 1, v.n - 2)))
 		return ZONE_OPEN;
 	return what == REDACT_NAME_PAIR && *value != '"' ? ZONE_OPEN : zones[what];
 }
@@ -201,7 +198,7 @@ static void
 context_of_member(const struct redact *r, const struct level *in, const struct json_iter *it, struct context *c)
 {
 	static const char *const examples[] = {"default", "const", "enum", "example", "examples", "value"};
-	bool environment, pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
+	bool pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
 	enum zone by_name;
 
 	*c = (struct context){in->zone, in->kind, c->key};
@@ -211,8 +208,8 @@ context_of_member(const struct redact *r, const struct level *in, const struct j
 		c->zone = is_one_of(c->key, examples, sizeof(examples) / sizeof(*examples)) ? ZONE_NAMED : ZONE_SCHEMA;
 	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
 		return;
-	else if ((by_name = zone_of_member(c->key, it->in, it->at, &environment)) != ZONE_OPEN)
-		*c = (struct context){by_name, by_name == ZONE_LIST || environment ? REDACT_ENVIRONMENT : REDACT_NAME, c->key};
+	else if ((by_name = zone_of_member(c->key, it->in, it->at)) != ZONE_OPEN)
+		*c = (struct context){by_name, by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME, c->key};
 	else if (in->named && slice_is(c->key, "value"))
 		c->zone = ZONE_NAMED;
 	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
@@ -235,15 +232,13 @@ context_of_element(const struct level *in, const char *value, struct context *c)
 static bool
 names_secret(bool pair, struct slice plain)
 {
-	bool environment;
-
 	if (!pair) {
 		if (plain.n < 2 || plain.p[0] != '-' || memchr(plain.p, '=', plain.n))
 			return false;
 		while (plain.n && plain.p[0] == '-')
 			plain = slice(plain.p + 1, plain.n - 1);
 	}
-	return redact_is_secret(plain, slice(NULL, 0), &environment);
+	return redact_is_secret(plain, slice(NULL, 0));
 }
 
 /* A word of the protocol, not a text. Only ids may have blanks. */

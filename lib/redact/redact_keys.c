@@ -109,12 +109,6 @@ is_jwt(struct search *t, size_t i)
 		class_of(search_at(t, end + 3));
 }
 
-static bool
-of_shape(const struct search *t, size_t i, const struct shape *s)
-{
-	return i < t->s.n && (class_of(t->s.p[i]) & s->chars || (t->s.p[i] && strchr(s->more, t->s.p[i])));
-}
-
 /* A key after its prefix, which ends at `from`. */
 static int
 see_key(struct search *t, size_t i, size_t from, const struct shape *s)
@@ -122,14 +116,13 @@ see_key(struct search *t, size_t i, size_t from, const struct shape *s)
 	size_t end = from;
 
 	/* At most LONGEST, as many keys may seem to begin in the same characters. */
-	while (end - from < LONGEST && of_shape(t, end, s))
+	while (end - from < LONGEST && is_of(t, end, s->chars, s->more))
 		end++;
 	if (end - from < s->least || (s->digit && !redact_has_digit(slice(t->s.p + from, end - from))))
 		return 0;
 	if ((s->most && (end - from > s->most || class_of(search_at(t, end)) & ALNUM)) || (s->prefixes[0] == 'e' && !is_jwt(t, from)))
 		return 0;
-	while (of_shape(t, end, s))
-		end++;
+	end = skip_chars(t, end, s->chars, s->more);
 	while (t->s.p[end - 1] == '.')
 		end--;
 	return redact_text_hit(t, i, end, REDACT_KEY);
@@ -199,15 +192,14 @@ redact_see_keys(struct search *t, size_t i)
 int
 redact_see_tilde(struct search *t, size_t i)
 {
-	size_t end = i + 1;
+	size_t end;
 
 	if (i < t->done + 5 || t->s.p[i - 1] != 'Q' || class_of(t->s.p[i - 2]) != DIGIT)
 		return 0;
 	for (size_t k = i - 5; k < i - 2; k++)
-		if (!class_of(t->s.p[k]) && !strchr("~.", t->s.p[k]))
+		if (!is_of(t, k, WORD, "~."))
 			return 0;
-	while (class_of(search_at(t, end)) || (search_at(t, end) && strchr("~.", t->s.p[end])))
-		end++;
+	end = skip_chars(t, i + 1, WORD, "~.");
 	return end - i > 30 ? redact_text_hit(t, i - 5, end, REDACT_KEY) : 0;
 }
 

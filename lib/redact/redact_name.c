@@ -29,61 +29,38 @@ static const struct rule whole[] = {
 	{NAME("bearer"), REDACT_NAME_SECRET},
 };
 
-/* Ends of names, the first that fits; those of secrets also with an s at the end. */
-static const struct rule ends[] = {
-	{NAME("pagetoken"), REDACT_NAME_NONE},
-	{NAME("nexttoken"), REDACT_NAME_NONE},
-	{NAME("continuationtoken"), REDACT_NAME_NONE},
-	{NAME("cancellationtoken"), REDACT_NAME_NONE},
-	{NAME("publickey"), REDACT_NAME_NONE},
-	{NAME("pubkey"), REDACT_NAME_NONE},
-	{NAME("primarykey"), REDACT_NAME_NONE},
-	{NAME("foreignkey"), REDACT_NAME_NONE},
-	{NAME("partitionkey"), REDACT_NAME_NONE},
-	{NAME("sortkey"), REDACT_NAME_NONE},
-	{NAME("cachekey"), REDACT_NAME_NONE},
-	{NAME("sshkey"), REDACT_NAME_NONE},
-	{NAME("testspass"), REDACT_NAME_NONE},
-	{NAME("token"), REDACT_NAME_TOKEN},
-	{NAME("secret"), REDACT_NAME_SECRET},
-	{NAME("password"), REDACT_NAME_SECRET},
-	{NAME("passwd"), REDACT_NAME_SECRET},
-	{NAME("passphrase"), REDACT_NAME_SECRET},
-	{NAME("apikey"), REDACT_NAME_SECRET},
-	{NAME("accesskey"), REDACT_NAME_SECRET},
-	{NAME("accountkey"), REDACT_NAME_SECRET},
-	{NAME("authkey"), REDACT_NAME_SECRET},
-	{NAME("encryptionkey"), REDACT_NAME_SECRET},
-	{NAME("privatekey"), REDACT_NAME_SECRET},
-	{NAME("proxykey"), REDACT_NAME_SECRET},
-	{NAME("secretkey"), REDACT_NAME_SECRET},
-	{NAME("secretkeybase"), REDACT_NAME_SECRET},
-	{NAME("clientkeydata"), REDACT_NAME_SECRET},
-	{NAME("masterkey"), REDACT_NAME_SECRET},
-	{NAME("servicekey"), REDACT_NAME_SECRET},
-	{NAME("storepass"), REDACT_NAME_SECRET},
-	{NAME("keypass"), REDACT_NAME_SECRET},
-	{NAME("signingkey"), REDACT_NAME_SECRET},
-	{NAME("credential"), REDACT_NAME_SECRET},
-	{NAME("authorization"), REDACT_NAME_SECRET},
-	{NAME("cookie"), REDACT_NAME_SECRET},
-};
+/* Ends of names that label no secret, though they end as one that does. */
+static const struct slice harmless[] = {NAME("pagetoken"), NAME("nexttoken"), NAME("continuationtoken"), NAME("cancellationtoken"),
+	NAME("publickey"), NAME("pubkey"), NAME("primarykey"), NAME("foreignkey"), NAME("partitionkey"), NAME("sortkey"), NAME("cachekey"),
+	NAME("sshkey"), NAME("testspass")};
+
+/* Ends of names of secrets, also with an s after them. */
+static const struct slice secrets[] = {NAME("secret"), NAME("password"), NAME("passwd"), NAME("passphrase"), NAME("apikey"),
+	NAME("accesskey"), NAME("accountkey"), NAME("authkey"), NAME("encryptionkey"), NAME("privatekey"), NAME("proxykey"),
+	NAME("secretkey"), NAME("secretkeybase"), NAME("clientkeydata"), NAME("masterkey"), NAME("servicekey"), NAME("storepass"),
+	NAME("keypass"), NAME("signingkey"), NAME("credential"), NAME("authorization"), NAME("cookie")};
 
 /* Ends of names of variables, in capitals. */
 static const struct slice variables[] = {NAME("_KEY"), NAME("_PASS"), NAME("_PWD"), NAME("_AUTH"), NAME("_DSN"), NAME("_PAT"),
 	NAME("_JWT"), NAME("_CREDS"), NAME("_CONNECTION_STRING")};
 
+/* Does it end with one of n words? */
 static inline bool
-ends_with(struct slice s, struct slice end)
+ends_with(struct slice s, const struct slice *end, size_t n)
 {
-	return s.n >= end.n && s.p[s.n - 1] == end.p[end.n - 1] && memcmp(s.p + s.n - end.n, end.p, end.n) == 0;
+	for (; n > 0; n--, end++)
+		if (s.n >= end->n && s.p[s.n - 1] == end->p[end->n - 1] && memcmp(s.p + s.n - end->n, end->p, end->n) == 0)
+			return true;
+	return false;
 }
 
-static bool
-is_variable(struct slice name)
+bool
+redact_is_variable(struct slice name)
 {
 	bool joined = false;
 
+	if (name.n > 128)
+		return false;
 	for (size_t i = 0; i < name.n; i++) {
 		if (!(name.p[i] == '_' || (name.p[i] >= 'A' && name.p[i] <= 'Z') || (name.p[i] >= '0' && name.p[i] <= '9')))
 			return false;
@@ -110,28 +87,29 @@ reduce(struct slice name, char *tail, struct slice *to)
 }
 
 enum redact_name
-redact_name(struct slice name, bool *environment)
+redact_name(struct slice name)
 {
+	static const struct slice token = NAME("token");
+	enum { SECRETS = sizeof(secrets) / sizeof(*secrets) };
 	char text[TAIL];
-	struct slice tail, singular;
+	struct slice tail;
 	bool all = reduce(name, text, &tail);
 
-	*environment = name.n <= 128 && is_variable(name);
 	for (size_t i = 0; all && i < sizeof(whole) / sizeof(*whole); i++)
 		if (slice_eq(tail, whole[i].name))
 			return whole[i].what;
-	singular = tail.n && tail.p[tail.n - 1] == 's' ? slice(tail.p, tail.n - 1) : slice("", 0);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (ends_with(tail, ends[i].name) || (ends[i].what == REDACT_NAME_SECRET && ends_with(singular, ends[i].name)))
-			return ends[i].what;
-	for (size_t i = 0; *environment && i < sizeof(variables) / sizeof(*variables); i++)
-		if (ends_with(name, variables[i]))
-			return REDACT_NAME_VARIABLE;
-	return REDACT_NAME_NONE;
+	if (ends_with(tail, harmless, sizeof(harmless) / sizeof(*harmless)))
+		return REDACT_NAME_NONE;
+	if (ends_with(tail, &token, 1))
+		return REDACT_NAME_TOKEN;
+	if (ends_with(tail, secrets, SECRETS) || (tail.n && tail.p[tail.n - 1] == 's' && ends_with(slice(tail.p, tail.n - 1), secrets, SECRETS)))
+		return REDACT_NAME_SECRET;
+	return ends_with(name, variables, sizeof(variables) / sizeof(*variables)) && redact_is_variable(name) ? REDACT_NAME_VARIABLE :
+		REDACT_NAME_NONE;
 }
 
-bool
-redact_is_path(struct slice v)
+static bool
+is_path(struct slice v)
 {
 	size_t i = 0;
 
@@ -152,16 +130,11 @@ is_pair(struct slice v)
 }
 
 bool
-redact_is_secret(struct slice name, struct slice value, bool *environment)
+redact_is_secret(struct slice name, struct slice value)
 {
-	enum redact_name what = redact_name(name, environment);
+	enum redact_name what = redact_name(name);
 
-	switch (what) {
-	case REDACT_NAME_VARIABLE:
-		return !value.p || !redact_is_path(value);
-	case REDACT_NAME_PAIR:
-		return value.p && is_pair(value);
-	default:
-		return what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
-	}
+	if (what == REDACT_NAME_VARIABLE)
+		return !value.p || !is_path(value);
+	return what == REDACT_NAME_PAIR ? value.p && is_pair(value) : what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
 }

@@ -32,14 +32,14 @@ enum { COMMAND = 256 };
 static bool
 is_prose(struct slice s)
 {
-	bool environment, capitals = true;
+	bool capitals = true;
 
 	for (size_t i = 0; i < sizeof(prose) / sizeof(*prose); i++)
 		if (slice_is(s, prose[i]))
 			return true;
 	for (size_t i = 0; i < s.n; i++)
 		capitals &= class_of(s.p[i]) == UPPER || s.p[i] == '_';
-	return capitals && (redact_name(s, &environment) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
+	return capitals && (redact_name(s) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
 }
 
 /* Does the option at i belong to this command? */
@@ -86,7 +86,6 @@ see_option(struct search *t, size_t i)
 {
 	size_t end = i;
 	struct value v;
-	bool environment;
 	struct slice name;
 	char next;
 
@@ -96,7 +95,7 @@ see_option(struct search *t, size_t i)
 	next = search_at(t, end);
 	if ((slice_is(name, "user") || slice_is(name, "proxy-user")) && is_command(t, i - 1, "curl"))
 		return see_value(t, end + (next == '='), true);
-	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0), &environment) || slice_is(name, "pass")))
+	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0)) || slice_is(name, "pass")))
 		return 0;
 	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
 		end += 3;

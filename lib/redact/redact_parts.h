@@ -32,12 +32,12 @@ enum redact_name {
 	REDACT_NAME_LIST,     /* headers or an environment: all below is secret, but for the names in an array of pairs */
 	REDACT_NAME_ALL,      /* all below is secret */
 };
-/* Of a member, variable, option or header. *environment: it is spelled like a variable of the environment. */
-enum redact_name redact_name(struct slice name, bool *environment);
+/* Of a member, variable, option or header. */
+enum redact_name redact_name(struct slice name);
+/* Is the name spelled like a variable of the environment? */
+bool redact_is_variable(struct slice name);
 /* Does the name label a secret, and can this value be one? p NULL: any value. */
-bool redact_is_secret(struct slice name, struct slice value, bool *environment);
-/* Is the value a path? */
-bool redact_is_path(struct slice value);
+bool redact_is_secret(struct slice name, struct slice value);
 
 /*
  * Notes the secrets in a text after its first `before` bytes; hits are offsets from there. argument: it is an element of an array,
@@ -109,10 +109,17 @@ is_escape(const struct search *t, size_t i)
 	return t->s.p[i] == '\\' && next && strchr("\"'nrt", next);
 }
 
+/* Is the character at i of these classes, or one of these? */
+static inline bool
+is_of(const struct search *t, size_t i, unsigned chars, const char *more)
+{
+	return i < t->s.n && (class_of(t->s.p[i]) & chars || (t->s.p[i] && strchr(more, t->s.p[i])));
+}
+
 static inline size_t
 skip_chars(const struct search *t, size_t i, unsigned chars, const char *more)
 {
-	while (i < t->s.n && (class_of(t->s.p[i]) & chars || (t->s.p[i] && strchr(more, t->s.p[i]))))
+	while (is_of(t, i, chars, more))
 		i++;
 	return i;
 }

@@ -172,23 +172,24 @@ see_pair(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	struct value v;
-	bool environment, header, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
+	bool header, environment, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
 	enum redact_name what;
 
 	if (name.n == 0)
 		return 0;
-	what = redact_name(name, &environment);
+	what = redact_name(name);
 	if ((what == REDACT_NAME_NONE || what > REDACT_NAME_PAIR) && !(parameter && is_parameter(name)))
 		return 0;
 	v = value_after(t, i, parameter);
 	if (parameter)
 		return v.s.n ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
-	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0), &environment))
+	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0)))
 		return 0;
 	header = t->s.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
 		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
 	if (!v.quoted && header && v.from < t->s.n)
 		return see_header(t, v.from);
+	environment = redact_is_variable(name);
 	return is_secret(t, name, &v, environment)
 		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
 }
@@ -199,11 +200,10 @@ see_element(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	size_t from = i + 1, to;
-	bool environment;
 	const char *end;
 
 	if (name.n == 0 || name.p + name.n != t->s.p + i || name.p == t->s.p || !strchr("<:", name.p[-1]) ||
-		!redact_is_secret(name, slice(NULL, 0), &environment))
+		!redact_is_secret(name, slice(NULL, 0)))
 		return 0;
 	end = memchr(t->s.p + from, '<', t->s.n - from);
 	to = end ? (size_t)(end - t->s.p) : t->s.n;
@@ -281,7 +281,6 @@ see_argument(struct search *t)
 {
 	size_t i = 0, from;
 	struct slice value;
-	bool environment;
 
 	while (i < NEAR && class_of(search_at(t, i)))
 		i++;
@@ -291,7 +290,7 @@ see_argument(struct search *t)
 		;
 	value = slice(t->s.p + from, t->s.n - (from < t->s.n ? from : t->s.n));
 	if (value.n == 0 || redact_is_reference(value) || skip_chars(t, from, DIGIT, "") == t->s.n ||
-		!redact_is_secret(word_before(t, i), value, &environment))
+		!redact_is_secret(word_before(t, i), value))
 		return 0;
 	return redact_text_hit(t, from, t->s.n, REDACT_ARGUMENT);
 }

@@ -104,14 +104,13 @@ quoted_end(const struct search *t, size_t from, bool escaped)
 bool
 redact_is_reference(struct slice s)
 {
-	bool environment;
 	size_t n = 1;
 
 	if (s.n > 1 && s.p[0] == '$') {
 		while (n < s.n && n < NEAR && class_of(s.p[n]))
 			n++;
 		return class_of(s.p[1]) & (UPPER | DASH) || s.p[1] == '{' || s.p[1] == '(' ||
-			redact_is_secret(slice(s.p + 1, n - 1), slice(NULL, 0), &environment);
+			redact_is_secret(slice(s.p + 1, n - 1), slice(NULL, 0));
 	}
 	for (size_t i = 0; i < sizeof(references) / sizeof(*references); i++)
 		if (begins_with(s, references[i]))
