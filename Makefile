@@ -178,7 +178,7 @@ completions: $(COMPLETIONS)
 
 define completion
 $(B)/completion/$1/%: cmd/%/main.c scripts/completion/generate scripts/completion/common.$1 \
-		lib/frame/frame_options.h lib/acp/acp.c cmd/acp-check/schema_tables.inc cmd/acp-check/rules.c cmd/acp-tap/preview.c
+		lib/frame/frame_options.h lib/acp/acp.c cmd/acp-check/schema_tables.inc cmd/acp-check/rules.inc cmd/acp-tap/preview.c
 	@$$(call say,GEN $$@) mkdir -p $$(@D)
 	$$(Q)scripts/completion/generate $1 $$* >$$@
 endef

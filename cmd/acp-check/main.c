@@ -55,8 +55,10 @@ put_rule(struct buf *to, const struct rule *rule)
 static enum rule_id
 find_rule(const struct cli_argument *t)
 {
-	enum rule_id rule = rule_find(t->argument);
+	enum rule_id rule = 0;
 
+	while (rule < RULES && strcmp(rules[rule].name, t->argument) != 0)
+		rule++;
 	if (rule == RULES)
 		cli_wrong(t, "expected the name of a rule (--explain all lists them)");
 	return rule;
