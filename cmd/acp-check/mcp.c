@@ -320,12 +320,12 @@ put_text(struct buf *to, const struct figures *f)
 static int
 put_json(struct buf *to, const struct figures *f)
 {
-	int r = buf_printf(to, ",\"state\":\"%s\",\"started\":%" PRIu64, stages[f->stage], f->starts);
+	int r = json_format(to, ",\"state\":\"%s\",\"started\":%u", stages[f->stage], f->starts);
 
 	if (f->stage == STAGE_LISTED)
-		r |= buf_printf(to, ",\"tools\":%" PRIu64, f->tools);
-	r |= buf_printf(to, ",\"calls\":%" PRIu64 ",\"responses\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"calls_us\":%" PRIu64
-		",\"longest_us\":%" PRIu64 ",\"ran_us\":%" PRIu64, f->calls, f->responses, f->errors, f->us, f->longest, f->ran);
+		r |= json_format(to, ",\"tools\":%u", f->tools);
+	r |= json_format(to, ",\"calls\":%u,\"responses\":%u,\"errors\":%u,\"calls_us\":%u,\"longest_us\":%u,\"ran_us\":%u", f->calls,
+		f->responses, f->errors, f->us, f->longest, f->ran);
 	if (f->status)
 		r |= buf_printf(to, ",\"status\":%d", proc_status(f->status));
 	return r | buf_add_string(to, "}\n");
@@ -334,30 +334,22 @@ put_json(struct buf *to, const struct figures *f)
 static int
 put_server(const struct mcp *m, struct buf *to, const struct server *s)
 {
-	struct slice name = slice_of(s->name.p);
-	int r;
+	struct slice name = slice_of(s->name.p), type = slice_of(s->type.p);
 
-	if (m->options->format == CHECK_JSON) {
-		r = -(buf_add_string(to, "{\"server\":") || json_quote(name, to) || buf_add_string(to, ",\"type\":") ||
-			json_quote(slice_of(s->type.p), to));
-		r |= buf_printf(to, ",\"declared\":%" PRIu64, s->declared);
-		return r | (is_stdio(s) ? put_json(to, &s->f) : buf_add_string(to, "}\n"));
-	}
-	r = -(text_plain(to, name) || buf_add_string(to, ": "));
-	if (is_stdio(s))
-		return r | put_text(to, &s->f);
-	return -(r || buf_add_string(to, "not recorded: ") || text_plain(to, slice_of(s->type.p)) || buf_add_string(to, "\n"));
+	if (m->options->format == CHECK_JSON)
+		return -(json_format(to, "{\"server\":%j,\"type\":%j,\"declared\":%u", name, type, s->declared) ||
+			(is_stdio(s) ? put_json(to, &s->f) : buf_add_string(to, "}\n")));
+	return is_stdio(s) ? -(json_format(to, "%t: ", name) || put_text(to, &s->f)) : json_format(to, "%t: not recorded: %t\n", name, type);
 }
 
 /* A recording of a server that no session declares. */
 static int
 put_stream(const struct mcp *m, struct buf *to, const struct stream *s)
 {
-	struct slice file = slice_of(s->file ? s->file : "-");
+	bool json = m->options->format == CHECK_JSON;
 
-	if (m->options->format == CHECK_JSON)
-		return -(buf_add_string(to, "{\"file\":") || json_quote(file, to) || put_json(to, &s->f));
-	return -(text_plain(to, file) || buf_add_string(to, ": no session declares it: ") || put_text(to, &s->f));
+	return -(json_format(to, json ? "{\"file\":%j" : "%t: no session declares it: ", slice_of(s->file ? s->file : "-")) ||
+		(json ? put_json : put_text)(to, &s->f));
 }
 
 static int

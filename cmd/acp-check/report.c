@@ -39,25 +39,17 @@ put_message(struct check *c, struct buf *to)
 {
 	const struct where *w = &c->where;
 	struct slice method = method_of(c);
-	int r = buf_add_string(to, acp_side_name(w->from));
 
-	if (method.n)
-		r |= -(buf_add_string(to, " ") || text_plain(to, slice_cut(method, EXCERPT)));
-	if (w->message && w->message->msg.kind == MSG_RESPONSE)
-		r |= buf_add_string(to, " response");
-	return r;
+	return -(buf_add_string(to, acp_side_name(w->from)) || (method.n && json_format(to, " %t", slice_cut(method, EXCERPT))) ||
+		(w->message && w->message->msg.kind == MSG_RESPONSE && buf_add_string(to, " response")));
 }
 
 /* params.x: expected a string, found 5 */
 static int
 put_finding(struct buf *to, const char *path, const char *expected, struct slice found)
 {
-	int r = 0;
-
-	if (*path)
-		r |= -(text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) || buf_add_string(to, ": "));
-	r |= -(buf_add_string(to, "expected ") || text_plain(to, slice_of(expected)) || buf_add_string(to, ", found "));
-	return -(r || put_found(to, found));
+	return -((*path && json_format(to, "%t: ", slice_cut(slice_of(path), 4 * EXCERPT))) ||
+		json_format(to, "expected %t, found ", slice_of(expected)) || put_found(to, found));
 }
 
 /* FILE:12: 3.141593 agent session/update */
@@ -66,25 +58,18 @@ put_where(struct check *c, struct buf *to)
 {
 	const struct where *w = &c->where;
 	char time[RECORDING_TIME];
-	int r = text_plain(to, slice_of(w->file ? w->file : check_name));
 
-	if (w->number)
-		r |= buf_printf(to, ":%" PRIu64, w->number);
-	r |= buf_add_string(to, ": ");
-	if (w->timed) {
-		*recording_put_time(time, w->t) = '\0';
-		r |= buf_printf(to, "%s ", time);
-	}
-	return r | put_message(c, to);
+	*recording_put_time(time, w->t) = '\0';
+	return -(text_plain(to, slice_of(w->file ? w->file : check_name)) || (w->number && json_format(to, ":%u", w->number)) ||
+		json_format(to, w->timed ? ": %s " : ": ", time) || put_message(c, to));
 }
 
 /* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
 static int
 put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
-	int r = -(put_where(c, to) || buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name) < 0);
-
-	return -(r || put_finding(to, path, expected, found) || buf_add_string(to, "\n"));
+	return -(put_where(c, to) || json_format(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name) ||
+		put_finding(to, path, expected, found) || buf_add_string(to, "\n"));
 }
 
 /* --- at a terminal: grouped by rule --- */
@@ -168,12 +153,9 @@ put_sarif_begin(struct buf *to)
 	int r = buf_printf(to, "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"%s\",\"version\":\"%s\",\"rules\":[",
 		check_name, VERSION);
 
-	for (unsigned i = 0; i < RULES; i++) {
-		r |= buf_printf(to, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":", i ? "," : "", rules[i].name);
-		r |= -(json_quote(slice_of(rules[i].what), to) || buf_add_string(to, "},\"help\":{\"text\":") ||
-			json_quote(slice_of(rules[i].source), to));
-		r |= buf_printf(to, "},\"defaultConfiguration\":{\"level\":\"%s\"}}", sarif_levels[rules[i].level]);
-	}
+	for (unsigned i = 0; i < RULES; i++)
+		r |= json_format(to, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":%j},\"help\":{\"text\":%j},\"defaultConfiguration\":{\"level\":\"%s\"}}",
+			i ? "," : "", rules[i].name, slice_of(rules[i].what), slice_of(rules[i].source), sarif_levels[rules[i].level]);
 	return r | buf_add_string(to, "]}},\"results\":[");
 }
 
@@ -198,54 +180,44 @@ put_sarif(struct check *c, struct buf *to, enum rule_id rule, const char *path, 
 	SCOPED struct buf text = {0};
 	int r = c->reported == 1 ? put_sarif_begin(to) : buf_add_string(to, ",");
 
-	r |= buf_printf(to, "\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", rules[rule].name,
-		(unsigned)rule, sarif_levels[rules[rule].level]);
 	r |= -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found) ||
-		json_quote(buf_slice(&text), to) || buf_add_string(to, "}"));
-	if (w->file) {
-		r |= -(buf_add_string(to, ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"") || put_uri(to, slice_of(w->file)));
-		r |= buf_add_string(to, "\"}");
-		if (w->number)
-			r |= buf_printf(to, ",\"region\":{\"startLine\":%" PRIu64 "}", w->number);
-		r |= buf_add_string(to, "}}]");
-	}
+		json_format(to, "\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":%j}", rules[rule].name,
+			(uint64_t)rule, sarif_levels[rules[rule].level], buf_slice(&text)));
+	if (w->file)
+		r |= -(buf_add_string(to, ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"") || put_uri(to, slice_of(w->file)) ||
+			json_format(to, w->number ? "\"},\"region\":{\"startLine\":%u}}}]" : "\"}}}]", w->number));
 	return r | buf_add_string(to, "}");
 }
 
 /* --- JSON --- */
 
 static int
-put_member(struct buf *to, const char *name, struct slice text)
-{
-	if (!text.p)
-		return 0;
-	return buf_printf(to, ",\"%s\":", name) < 0 || json_quote(slice_cut(text, WRITTEN), to) < 0 ? -1 : 0;
-}
-
-static int
 put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
+	static const char *const kinds[] = {[MSG_REQUEST] = "request", [MSG_NOTIFICATION] = "notification", [MSG_RESPONSE] = "response"};
 	const struct where *w = &c->where;
-	struct slice session = w->message ? message_session(w->message) : slice(NULL, 0);
+	struct slice session = w->message ? message_session(w->message) : slice(NULL, 0), method = method_of(c);
 	char time[RECORDING_TIME];
-	int r = buf_printf(to, "{\"level\":\"%s\",\"rule\":\"%s\",\"from\":\"%s\"", level_names[rules[rule].level], rules[rule].name,
+	int r = json_format(to, "{\"level\":\"%s\",\"rule\":\"%s\",\"from\":\"%s\"", level_names[rules[rule].level], rules[rule].name,
 		acp_side_name(w->from));
 
-	r |= put_member(to, "file", w->file ? slice_of(w->file) : slice(NULL, 0));
+	*recording_put_time(time, w->t) = '\0';
+	if (w->file)
+		r |= json_format(to, ",\"file\":%j", slice_cut(slice_of(w->file), WRITTEN));
 	if (w->number)
-		r |= buf_printf(to, ",\"record\":%" PRIu64, w->number);
-	if (w->timed) {
-		*recording_put_time(time, w->t) = '\0';
-		r |= buf_printf(to, ",\"t\":%s", time);
-	}
+		r |= json_format(to, ",\"record\":%u", w->number);
+	if (w->timed)
+		r |= json_format(to, ",\"t\":%s", time);
 	if (w->message)
-		r |= buf_printf(to, ",\"kind\":\"%s\"", w->message->msg.kind == MSG_REQUEST ? "request" :
-			w->message->msg.kind == MSG_RESPONSE ? "response" : "notification");
-	r |= put_member(to, "method", method_of(c));
+		r |= json_format(to, ",\"kind\":\"%s\"", kinds[w->message->msg.kind]);
+	if (method.p)
+		r |= json_format(to, ",\"method\":%j", method);
 	if (session.p)
-		r |= -(buf_add_string(to, ",\"session\":") || buf_add_slice(to, session));
-	r |= -(put_member(to, "path", slice_of(path)) || put_member(to, "expected", slice_of(expected)) || put_member(to, "found", found));
-	return (r | buf_add_string(to, "}\n")) < 0 ? -1 : 0;
+		r |= json_format(to, ",\"session\":%b", session);
+	r |= json_format(to, ",\"path\":%j,\"expected\":%j", slice_cut(slice_of(path), WRITTEN), slice_cut(slice_of(expected), WRITTEN));
+	if (found.p)
+		r |= json_format(to, ",\"found\":%j", slice_cut(found, WRITTEN));
+	return r | buf_add_string(to, "}\n");
 }
 
 static void
@@ -309,7 +281,7 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 {
 	SCOPED struct buf message = {0};
 	uint64_t n = c->rule_count[rule];
-	int r = -(buf_printf(&message, "%" PRIu64 "x: ", n) || buf_add_string(&message, rules[rule].what));
+	int r = json_format(&message, "%ux: %s", n, rules[rule].what);
 
 	if (n > EXAMPLES)
 		r |= buf_printf(&c->examples[rule], "... and %" PRIu64 " more\n", n - EXAMPLES);

@@ -8,7 +8,8 @@
 
 #include "cmd/acp-export/trace.h"
 
-enum { INTERNAL = 1, CLIENT = 3, FAILED = 2, TRACE = 32, SPAN = 16 };
+/* INTERNAL, CLIENT: kinds of spans. */
+enum { INTERNAL = 1, CLIENT = 3, TRACE = 32, SPAN = 16 };
 
 /* --- ids --- */
 
@@ -162,12 +163,12 @@ add_value(struct metrics *m, enum metric kind, struct slice attributes, double v
 static int
 put_point(const struct histogram *h, enum metric kind, uint64_t begin, uint64_t end, struct buf *to)
 {
-	int r = -(buf_add_string(to, "{\"attributes\":[") || buf_add(to, h->attributes, h->hh.keylen));
+	int r = json_format(to, "{\"attributes\":[%b", slice(h->attributes, h->hh.keylen));
 
 	r |= buf_printf(to, "],\"startTimeUnixNano\":\"%" PRIu64 "000\",\"timeUnixNano\":\"%" PRIu64 "000\",\"count\":\"%" PRIu64
 		"\",\"sum\":%.17g,\"min\":%.17g,\"max\":%.17g,\"bucketCounts\":[", begin, end, h->count, h->sum, h->least, h->most);
 	for (size_t i = 0; i <= BOUNDS; i++)
-		r |= buf_printf(to, "%s\"%" PRIu64 "\"", i ? "," : "", h->buckets[i]);
+		r |= json_format(to, i ? ",\"%u\"" : "\"%u\"", h->buckets[i]);
 	r |= buf_add_string(to, "],\"explicitBounds\":[");
 	for (size_t i = 0; i < BOUNDS; i++)
 		r |= buf_printf(to, "%s%.10g", i ? "," : "", kinds[kind].bounds[i]);
@@ -185,14 +186,14 @@ put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
 		if (!m->of[kind])
 			continue;
 		/* 2: cumulative. */
-		r |= buf_printf(to, "%s{\"name\":\"%s\",\"unit\":\"%s\",\"histogram\":{\"aggregationTemporality\":2,\"dataPoints\":[", comma,
+		r |= json_format(to, "%s{\"name\":\"%s\",\"unit\":\"%s\",\"histogram\":{\"aggregationTemporality\":2,\"dataPoints\":[", comma,
 			kinds[kind].name, kinds[kind].unit);
 		for (const struct histogram *h = m->of[kind]; h; h = h->hh.next)
 			r |= -(put_point(h, kind, begin, end, to) || (h->hh.next && buf_add(to, ",", 1) < 0));
 		r |= buf_add_string(to, "]}}");
 		comma = ",";
 	}
-	return -(r != 0);
+	return r;
 }
 
 static void
@@ -224,10 +225,9 @@ begin_span(struct trace_export *t, const struct session *s, const struct span_tu
 	if (turn && !is_turn)
 		r |= buf_printf(to, ",\"parentSpanId\":\"%016" PRIx64 "\"", span_of(t, turn));
 	else if (has_parent)
-		r |= -(buf_add_string(to, ",\"parentSpanId\":\"") || buf_add_slice(to, parent) || buf_add_string(to, "\""));
-	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%" PRIu64 "000\",\"endTimeUnixNano\":\"%" PRIu64 "000\"",
-		is_turn ? CLIENT : INTERNAL, trace_time(t, begin), trace_time(t, end));
-	return r;
+		r |= json_format(to, ",\"parentSpanId\":\"%b\"", parent);
+	return r | json_format(to, ",\"kind\":%u,\"startTimeUnixNano\":\"%u000\",\"endTimeUnixNano\":\"%u000\"",
+		(uint64_t)(is_turn ? CLIENT : INTERNAL), trace_time(t, begin), trace_time(t, end));
 }
 
 /* The name, and what the attributes begin with. */
@@ -235,23 +235,21 @@ static int
 put_name(struct buf *to, const char *operation, struct slice of)
 {
 	SCOPED struct buf name = {0};
-	int r = -(buf_printf(&name, "%s%s", operation, of.n ? " " : "") || buf_add_slice(&name, of));
 
-	return r | -(buf_add_string(to, ",\"name\":") || json_quote(buf_slice(&name), to) || buf_add_string(to, ",\"attributes\":["));
+	return -(json_format(&name, of.n ? "%s %b" : "%s", operation, of) || json_format(to, ",\"name\":%j,\"attributes\":[", buf_slice(&name)));
 }
 
 static int
 put_operation(struct buf *to, const char *operation)
 {
-	return buf_printf(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
+	return json_format(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
 }
 
 /* Nothing where there is no value. */
 static int
 put_text(struct buf *to, const char *key, struct slice value)
 {
-	return -(value.n && (buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"stringValue\":", key) || json_quote(value, to) ||
-		buf_add_string(to, "}}")));
+	return value.n ? json_format(to, ",{\"key\":\"%s\",\"value\":{\"stringValue\":%j}}", key, value) : 0;
 }
 
 /* Nothing where it is negative, which means unknown, or larger than an int64 can be: then it is wrong anyway. */
@@ -280,8 +278,8 @@ provider_of(struct slice agent)
 static int
 end_span(struct slice error, struct buf *to)
 {
-	return -(put_text(to, "error.type", error) || buf_add_string(to, "]") ||
-		(error.n && buf_printf(to, ",\"status\":{\"code\":%d}", FAILED) < 0) || buf_add_string(to, "}"));
+	/* 2: an error. */
+	return -(put_text(to, "error.type", error) || buf_add_string(to, error.n ? "],\"status\":{\"code\":2}}" : "]}"));
 }
 
 /* What spans and metrics of a turn have in common. */
@@ -342,7 +340,7 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 		r |= put_number(to, "gen_ai.usage.cache_read.input_tokens", types[USAGE_READ]);
 	if (has & 1u << USAGE_WRITE)
 		r |= put_number(to, "gen_ai.usage.cache_creation.input_tokens", types[USAGE_WRITE]);
-	return -((end_span(error, to) | measure(t, turn, buf_slice(&common), sums, error) | r) != 0);
+	return end_span(error, to) | measure(t, turn, buf_slice(&common), sums, error) | r;
 }
 
 static int
@@ -355,7 +353,7 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 	r |= -(put_name(to, "execute_tool", name) || put_operation(to, "execute_tool") ||
 		put_text(to, "gen_ai.tool.name", name) || put_text(to, "gen_ai.tool.call.id", id));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(c->session));
-	return -((end_span(slice_of(c->failed ? "_OTHER" : c->unfinished ? "unfinished" : ""), to) | r) != 0);
+	return r | end_span(slice_of(c->failed ? "_OTHER" : c->unfinished ? "unfinished" : ""), to);
 }
 
 static int
@@ -364,12 +362,11 @@ put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 	uint64_t span_id = hash(t->waits, "wait", id_of(w->session), trace_time(t, w->begin));
 	int r = begin_span(t, w->session, w->turn, false, span_id, w->begin, w->end, to);
 
-	r |= -(buf_add_string(to, ",\"name\":") || buf_add_slice(to, w->method));
-	r |= buf_add_string(to, ",\"attributes\":[{\"key\":\"acp.waiting_for\",\"value\":{\"stringValue\":\"user\"}}");
+	r |= json_format(to, ",\"name\":%b,\"attributes\":[{\"key\":\"acp.waiting_for\",\"value\":{\"stringValue\":\"user\"}}", w->method);
 	r |= put_text(to, "gen_ai.conversation.id", id_of(w->session));
 	if (w->tool)
 		r |= put_text(to, "gen_ai.tool.call.id", slice(w->tool->id, w->tool->n));
-	return -((end_span(slice_of(w->unfinished ? "unfinished" : ""), to) | r) != 0);
+	return r | end_span(slice_of(w->unfinished ? "unfinished" : ""), to);
 }
 
 /* --- lines --- */

@@ -11,71 +11,55 @@ put_session(struct trace_export *t, const struct session *s, struct buf *to)
 {
 	static const char *const tracks[] = {[TURNS] = "turns", [UPDATES] = "updates", [TOOLS] = "tools",
 		[WAITS] = "waiting for the user"};
-	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"name\":\"process_name\",\"args\":{\"name\":",
-		(unsigned long long)s->number));
+	int r = -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":%j}}", s->number,
+		slice(s->id, s->n)));
 
-	r |= -(json_quote(slice(s->id, s->n), to) || buf_add_string(to, "}}"));
-	for (unsigned track = TURNS; track <= WAITS; track++)
-		r |= -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\","
-			"\"args\":{\"name\":\"%s\"}}", (unsigned long long)s->number, track, tracks[track]));
+	for (uint64_t track = TURNS; track <= WAITS; track++)
+		r |= -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+			s->number, track, tracks[track]));
 	return r;
 }
 
-/* All that an event begins with; ph: its phase. */
+/* All that an event begins with, up to its name; ph: its phase, and what else comes before the others. */
 static int
-put_event(struct trace_export *t, const char *ph, const struct session *s, unsigned track, uint64_t us, struct slice name,
-	struct buf *to)
+put_event(struct trace_export *t, const char *ph, const struct session *s, uint64_t track, uint64_t us, struct buf *to)
 {
-	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":", ph,
-		(unsigned long long)s->number, track, (unsigned long long)trace_time(t, us)));
-
-	return r | json_quote(name, to);
+	return -(trace_comma(t, to) || json_format(to, "{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%u,\"name\":", ph, s->number, track,
+		trace_time(t, us)));
 }
 
 static int
 put_update(struct trace_export *t, const struct span_request *q, struct buf *to)
 {
-	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":",
-		(unsigned long long)q->at->number, UPDATES, (unsigned long long)trace_time(t, q->begin)));
-
-	return -(r || trace_put_string(to, q->update) || buf_add_string(to, "}"));
+	return -(put_event(t, "i\",\"s\":\"t", q->at, UPDATES, q->begin, to) || trace_put_string(to, q->update) || buf_add_string(to, "}"));
 }
 
 static int
 put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 {
-	char room[SLICE_DIGITS];
-	int r = put_event(t, "X", turn->session, TURNS, turn->begin, slice_of(turn->failed ? "turn (failed)" : "turn"), to);
+	int r = put_event(t, "X", turn->session, TURNS, turn->begin, to);
 
-	r |= buf_printf(to, ",\"dur\":%llu,\"args\":{\"turn\":", (unsigned long long)(turn->end - turn->begin));
-	r |= buf_add_slice(to, slice_digits(turn->number, room));
+	r |= json_format(to, "\"%s\",\"dur\":%u,\"args\":{\"turn\":%u", turn->failed ? "turn (failed)" : "turn", turn->end - turn->begin, turn->number);
 	if (json_type(turn->stop) == JSON_STRING)
 		r |= -(buf_add_string(to, ",\"stop\":") || trace_put_string(to, turn->stop));
-	if (turn->unfinished)
-		r |= buf_add_string(to, ",\"unfinished\":true");
-	r |= buf_printf(to, ",\"tools_us\":%llu,\"user_us\":%llu,\"model_us\":%llu", (unsigned long long)turn->times[SPAN_TOOLS],
-		(unsigned long long)turn->times[SPAN_USER], (unsigned long long)turn->times[SPAN_MODEL]);
+	r |= json_format(to, "%s,\"tools_us\":%u,\"user_us\":%u,\"model_us\":%u", turn->unfinished ? ",\"unfinished\":true" : "",
+		turn->times[SPAN_TOOLS], turn->times[SPAN_USER], turn->times[SPAN_MODEL]);
 	if (turn->own.has & 1u << USAGE_OUTPUT)
 		r |= -(buf_add_string(to, ",\"output_tokens\":") || usage_sum_put(&turn->own, USAGE_OUTPUT, to));
-	return -((r | buf_add_string(to, "}}")) != 0);
+	return r | buf_add_string(to, "}}");
 }
 
-/* A pair; args: JSON members, which the first of the two has. */
+/* A pair; args: a JSON member, which the first of the two has. */
 static int
 put_pair(struct trace_export *t, const struct session *s, const char *category, uint64_t id, struct slice name,
 	const uint64_t at[2], struct slice args, struct buf *to)
 {
-	const unsigned track = *category == 't' ? TOOLS : WAITS;
 	int r = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
-		r |= put_event(t, i ? "e" : "b", s, track, at[i], name, to);
-		r |= buf_printf(to, ",\"cat\":\"%s\",\"id\":\"%s%llu\"", category, category, (unsigned long long)id);
-		if (i == 0 && args.n)
-			r |= -(buf_add_string(to, ",\"args\":{") || buf_add_slice(to, args) || buf_add_string(to, "}"));
-		r |= buf_add_string(to, "}");
-	}
-	return -(r != 0);
+	for (unsigned i = 0; i < 2; i++)
+		r |= -(put_event(t, i ? "e" : "b", s, *category == 't' ? TOOLS : WAITS, at[i], to) ||
+			json_format(to, "%j,\"cat\":\"%s\",\"id\":\"%s%u\"%b}", name, category, category, id, i ? slice(NULL, 0) : args));
+	return r;
 }
 
 static int
@@ -83,13 +67,10 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 {
 	struct slice name = c->title.n ? buf_slice(&c->title) : c->name.n ? buf_slice(&c->name) : slice_of("tool call");
 	SCOPED struct buf args = {0};
-	int r = -(buf_add_string(&args, "\"toolCallId\":") || json_quote(slice(c->id, c->n), &args));
 
-	r |= -(buf_add_string(&args, ",\"kind\":") || json_quote(c->kind.n ? buf_slice(&c->kind) : slice_of("other"), &args));
-	r |= buf_printf(&args, ",\"ran_us\":%llu,\"result\":\"%s\"", (unsigned long long)c->ran,
-		c->failed ? "failed" : c->unfinished ? "unfinished" : "completed");
-	r |= put_pair(t, c->session, "tool", t->tools, name, (uint64_t[]){c->begin, c->end}, buf_slice(&args), to);
-	return -(r != 0);
+	return -(json_format(&args, ",\"args\":{\"toolCallId\":%j,\"kind\":%j,\"ran_us\":%u,\"result\":\"%s\"}", slice(c->id, c->n),
+		c->kind.n ? buf_slice(&c->kind) : slice_of("other"), c->ran, c->failed ? "failed" : c->unfinished ? "unfinished" : "completed") ||
+		put_pair(t, c->session, "tool", t->tools, name, (uint64_t[]){c->begin, c->end}, buf_slice(&args), to));
 }
 
 static int

@@ -186,6 +186,31 @@ json_quote(struct slice text, struct buf *to)
 }
 
 int
+json_format(struct buf *to, const char *format, ...)
+{
+	char digits[SLICE_DIGITS];
+	va_list args;
+	int r = 0;
+
+	va_start(args, format);
+	for (size_t n; *format && r == 0; format += n) {
+		n = *format == '%' ? 2 : strcspn(format, "%");
+		if (*format != '%')
+			r = buf_add(to, format, n);
+		else if (format[1] == 's')
+			r = buf_add_string(to, va_arg(args, const char *));
+		else if (format[1] == 'u')
+			r = buf_add_slice(to, slice_digits(va_arg(args, uint64_t), digits));
+		else if (format[1] == 'b')
+			r = buf_add_slice(to, va_arg(args, struct slice));
+		else
+			r = format[1] == 'j' ? json_quote(va_arg(args, struct slice), to) : text_plain(to, va_arg(args, struct slice));
+	}
+	va_end(args);
+	return r;
+}
+
+int
 json_add_member(struct buf *to, const char *name, struct slice value)
 {
 	const char *before = to->n > 0 && to->p[to->n - 1] != '{' ? "," : "";
