@@ -75,14 +75,20 @@ has_connections(const struct message *s)
 }
 
 static void
-check_content(struct check *c, const struct message *s, const struct schema *schema, struct slice method)
+check_schema(struct check *c, const struct message *s)
 {
+	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
+	struct slice method = message_method(s), params = s->msg.params;
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
-	struct slice params = s->msg.params;
 	struct text name;
 	int32_t first;
 
+	/* It comes first as a rule, and is nothing else than that in a message. */
+	if (!json_get(s->msg.text, "jsonrpc").p)
+		check_find(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
+	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
+		check_node(c, schema->id, s->msg.id, "id");
 	/* What is absent or null is no member at all. */
 	if (!params.p || json_type(params) == JSON_NULL)
 		params = slice_of("{}");
@@ -106,19 +112,6 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 			part = SCHEMA_REQUEST + SCHEMA_NOTIFICATION - part;
 		check_node(c, m->parts[part].node, params, "params");
 	}
-}
-
-static void
-check_schema(struct check *c, const struct message *s)
-{
-	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
-
-	/* It comes first as a rule, and is nothing else than that in a message. */
-	if (!json_get(s->msg.text, "jsonrpc").p)
-		check_find(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
-	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
-		check_node(c, schema->id, s->msg.id, "id");
-	check_content(c, s, schema, message_method(s));
 }
 
 /* from: who wrote it to this wire, which s->from is not in an envelope. */

@@ -304,16 +304,6 @@ see_list(struct check *c, struct slice result)
 	}
 }
 
-static void
-see_providers(struct check *c, struct slice result)
-{
-	struct json_iter it = {.in = json_get(result, "providers")};
-	struct slice item;
-
-	while (check_next(&it, &item))
-		offer(c, json_type(json_get(item, "required")) == JSON_TRUE ? REQUIRED : OPTIONAL, none, json_get(item, "providerId"), none);
-}
-
 /* --- calls, background work and compaction of a session --- */
 
 /* p NULL: no session. */
@@ -388,12 +378,6 @@ check_compaction(struct check *c, struct slice session, struct slice update)
 	}
 }
 
-static bool
-is_of_scheme(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || byte_is_digit(c) || c == '+' || c == '.' || c == '-';
-}
-
 /* A plan in a file is named by a URI with a scheme. */
 static void
 check_plan(struct check *c, struct slice plan)
@@ -401,7 +385,8 @@ check_plan(struct check *c, struct slice plan)
 	struct slice uri = json_get_string(plan, "uri"), text = json_text(uri, &c->text);
 	size_t n = 0;
 
-	while (n < text.n && is_of_scheme(text.p[n]))
+	while (n < text.n && (((text.p[n] | 0x20) >= 'a' && (text.p[n] | 0x20) <= 'z') || byte_is_digit(text.p[n]) ||
+		(text.p[n] && strchr("+.-", text.p[n]))))
 		n++;
 	if (uri.p && json_string_is(json_get(plan, "type"), "file") && !(n > 0 && n < text.n && text.p[n] == ':'))
 		check_find(c, RULE_RELATIVE_PATH, "params.update.plan.uri", "an absolute URI", uri);
@@ -455,14 +440,17 @@ see_update(struct check *c, struct slice session, struct slice kind, struct slic
 static void
 see_result(struct check *c, const struct message *s)
 {
-	struct slice method = message_method(s), result = s->msg.result, session;
+	struct slice method = message_method(s), result = s->msg.result, session, item;
+	struct json_iter it = {0};
 
 	if (s->request && (s->request->what == ACP_INITIALIZE || s->request->what == ACP_PROXY_INITIALIZE))
 		see_initialized(c, result);
 	else if (json_string_is(method, "session/list"))
 		see_list(c, result);
 	else if (json_string_is(method, "providers/list"))
-		see_providers(c, result);
+		it.in = json_get(result, "providers");
+	while (check_next(&it, &item))
+		offer(c, json_type(json_get(item, "required")) == JSON_TRUE ? REQUIRED : OPTIONAL, none, json_get(item, "providerId"), none);
 	if (!s->request || !(acp_opens_session(s->request->what) || s->request->what == ACP_SESSION_SET_CONFIG))
 		return;
 	session = json_get(result, acp_session_id);

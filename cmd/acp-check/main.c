@@ -42,16 +42,6 @@ static const char help[] =
 
 /* --- rules --- */
 
-static int
-put_rule(struct buf *to, const struct rule *rule)
-{
-	char source[512];
-
-	snprintf(source, sizeof(source), "(%s)", rule->source);
-	return -(buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) || report_wrapped(to, rule->what, "    ") ||
-		report_wrapped(to, source, "    "));
-}
-
 static enum rule_id
 find_rule(const struct cli_argument *t)
 {
@@ -70,13 +60,18 @@ explain(const struct cli_argument *t)
 	bool all = strcmp(t->argument, "all") == 0;
 	enum rule_id one = all ? RULES : find_rule(t);
 	struct buf text = {0};
+	char source[512];
 	int r = 0;
 
-	for (unsigned i = 0; i < RULES; i++)
-		if (all || i == one)
-			r |= put_rule(&text, &rules[i]);
+	for (unsigned i = 0; i < RULES; i++) {
+		if (!all && i != one)
+			continue;
+		snprintf(source, sizeof(source), "(%s)", rules[i].source);
+		r |= -(buf_printf(&text, "%s: %s\n", rules[i].name, level_names[rules[i].level]) || report_wrapped(&text, rules[i].what, "    ") ||
+			report_wrapped(&text, source, "    "));
+	}
 	if (all)
-		r |= buf_printf(&text, "\nThe schemas are those of %s.\n", schema_source());
+		r |= buf_printf(&text, "\nThe schemas are those of %s.\n", schema_source);
 	if (r < 0 || !buf_string(&text))
 		cli_no_memory(check_name);
 	cli_print(check_name, text.p);

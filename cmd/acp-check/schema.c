@@ -102,11 +102,7 @@ schema_of(unsigned version, bool unstable)
 	return &schema_sets[(version == 2 ? 2 : 0) + (unstable ? 1 : 0)];
 }
 
-const char *
-schema_source(void)
-{
-	return SCHEMA_SOURCE;
-}
+const char schema_source[] = SCHEMA_SOURCE;
 
 /* Is this JSON string the name? Most have no escapes. */
 static bool
@@ -375,17 +371,6 @@ check_number(struct schema_findings *f, const struct schema_node *n, unsigned ty
 		expect(f, RULE_SCHEMA, location, number, "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
 }
 
-static size_t
-length(struct slice string)
-{
-	struct text t = text_of_string(string);
-	size_t n = 0;
-
-	while (text_next(&t) >= 0)
-		n++;
-	return n;
-}
-
 /* POSIX, or as Windows has them: C:\ and \\server. */
 static bool
 is_absolute(struct slice string)
@@ -402,9 +387,12 @@ check_string(struct schema_findings *f, const struct schema_node *n, unsigned fl
 {
 	struct slice string = json_value(it);
 	const unsigned short *value = schema_values + n->values;
+	struct text t = text_of_string(string);
 	size_t i;
 
-	if (n->min_length && length(string) < n->min_length)
+	for (i = 0; i < n->min_length && text_next(&t) >= 0; i++)
+		;
+	if (i < n->min_length)
 		expect(f, RULE_SCHEMA, location, string, "at least %d characters", n->min_length);
 	if (flags & SCHEMA_PATH && !is_absolute(string))
 		expect(f, RULE_RELATIVE_PATH, location, string, "an absolute path");

@@ -36,8 +36,8 @@ const struct schema_method *schema_next(const struct schema *, const struct sche
 /* Calls a function for each name that the first member so called may have, in this part of a method. */
 void schema_names_of(const struct schema *, const char *method, enum schema_part, const char *member,
 	void (*)(void *arg, struct slice), void *arg);
-/* Returns the source of the tables: name and version of the package. */
-const char *schema_source(void);
+/* The source of the tables: name and version of the package. */
+extern const char schema_source[];
 
 /* A value that breaks the schema. */
 struct schema_finding {

@@ -24,20 +24,14 @@ new_line(struct page *p)
 	put_prefix(p);
 }
 
-/* Is this line empty but for the prefix? */
-static bool
-is_fresh(const struct page *p)
-{
-	size_t n = p->prefix.n;
-
-	return p->to->n >= n && (p->to->n == n || p->to->p[p->to->n - n - 1] == '\n') &&
-		(n == 0 || memcmp(p->to->p + p->to->n - n, p->prefix.p, n) == 0);
-}
-
+/* Not where the line is empty but for the prefix. */
 static void
 end_line(struct page *p)
 {
-	if (!is_fresh(p))
+	size_t n = p->prefix.n;
+
+	if (!(p->to->n >= n && (p->to->n == n || p->to->p[p->to->n - n - 1] == '\n') &&
+		(n == 0 || memcmp(p->to->p + p->to->n - n, p->prefix.p, n) == 0)))
 		new_line(p);
 }
 

@@ -103,13 +103,6 @@ round_up(uint64_t n)
 	return n <= unit ? unit : n <= 2 * unit ? 2 * unit : n <= 5 * unit ? 5 * unit : n <= 10 * unit ? 10 * unit : n;
 }
 
-/* The column at that part of the time. A recording before the others may lead out of it on either side. */
-static size_t
-column_at(double part, size_t columns)
-{
-	return part >= 1 ? columns - 1 : part > 0 ? (size_t)(part * (double)(columns - 1)) : 0;
-}
-
 void
 chart_make(struct chart *c, const struct export_session *s, size_t columns, bool whole)
 {
@@ -128,8 +121,8 @@ chart_make(struct chart *c, const struct export_session *s, size_t columns, bool
 	span = end - begin;
 	for (i = 0; i < n; i++) {
 		sample = &samples[i];
-		/* Without times each is as far from the next. */
-		at = span > 0 ? column_at((sample->at - begin) / span, columns) : i * (columns - 1) / n;
+		/* Without times each is as far from the next. A recording before the others may lead out of them on either side. */
+		at = span > 0 ? (size_t)(fmin(fmax((sample->at - begin) / span, 0), 1) * (double)(columns - 1)) : i * (columns - 1) / n;
 		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
 		set[at] = true;
 		c->first = at < c->first ? at : c->first;

@@ -1,9 +1,15 @@
 #include "cmd/acp-export/post.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 #ifndef HAVE_CURL
 
@@ -17,31 +23,16 @@ post_start(struct post *p, const char *tool, const char *url, uint64_t grace)
 	return EXIT_USAGE;
 }
 
-int
-post_end(struct post *p, const char *tool, const struct post_counts *all)
-{
-	(void)p;
-	(void)tool;
-	(void)all;
-	return 0;
-}
-
 #else
 
 #include <curl/curl.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/json/json.h"
 #include "lib/run/input.h"
 #include "lib/run/loop.h"
-#include "lib/run/proc.h"
 
 /* us: of an attempt; the first pause before another, which doubles, and the longest. REPLY: bytes of a response that are read. */
 enum { ATTEMPT = 10 * 1000 * 1000, PAUSE = 250 * 1000, PAUSE_MOST = 30 * 1000 * 1000, REPLY = 4096, LINE = 64 * 1024 * 1024 };
@@ -326,6 +317,8 @@ post_start(struct post *p, const char *tool, const char *url, uint64_t grace)
 	return 0;
 }
 
+#endif
+
 int
 post_end(struct post *p, const char *tool, const struct post_counts *all)
 {
@@ -349,5 +342,3 @@ post_end(struct post *p, const char *tool, const struct post_counts *all)
 		cli_warn(tool, "--post: %" PRIu64 " of %" PRIu64 " reports of metrics were not sent", all->reports - p->taken->reports, all->reports);
 	return p->taken->spans < all->spans || p->taken->reports < all->reports ? EXIT_FAILED : 0;
 }
-
-#endif
