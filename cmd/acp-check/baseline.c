@@ -1,12 +1,12 @@
 /* Findings that are expected: a file with one line for each, the rule, the method and the path. */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/acp-check/check.h"
-#include "lib/base/cli.h"
 #include "lib/base/text.h"
-#include "lib/run/replace.h"
+#include "lib/run/input.h"
 
 struct baseline_entry {
 	UT_hash_handle hh;
@@ -39,31 +39,24 @@ find(struct baseline_entry **all, struct slice text, bool add)
 int
 baseline_read(struct baseline_entry **all, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	SCOPED struct buf text = {0};
+	struct slice left, line;
 	struct baseline_entry *e;
-	char *line = NULL;
-	size_t room = 0;
-	int status = 0;
-	ssize_t n;
 
-	while (f && status == 0 && (n = getline(&line, &room, f)) > 0) {
-		n -= line[n - 1] == '\n';
-		if (n == 0 || *line == '#')
-			continue;
-		e = find(all, slice(line, (size_t)n), true);
-		if (e)
-			e->expected = true;
-		else
-			status = EXIT_FAILED;
-	}
-	if (!f || ferror(f)) {
+	if (fd < 0 || buf_read_all(&text, fd, SIZE_MAX) < 0) {
 		cli_warn(check_name, "%s: %s", path, strerror(errno));
-		status = EXIT_USAGE;
+		return EXIT_USAGE;
 	}
-	if (f)
-		fclose(f);
-	free(line);
-	return status;
+	close(fd);
+	for (left = buf_slice(&text); line_next(&left, &line);) {
+		if (line.n == 0 || *line.p == '#')
+			continue;
+		if (!(e = find(all, line, true)))
+			return EXIT_FAILED;
+		e->expected = true;
+	}
+	return 0;
 }
 
 int
@@ -72,7 +65,7 @@ baseline_expects(struct baseline_entry **all, bool writes, enum rule_id rule, st
 	SCOPED struct buf text = {0};
 	struct baseline_entry *e;
 
-	if (buf_printf(&text, "%s\t", rules[rule].name) < 0 || text_plain(&text, method) < 0 || buf_add_string(&text, "\t") < 0)
+	if (json_format(&text, "%s\t%t\t", rules[rule].name, method) < 0)
 		return -1;
 	/* Which item of a list it is differs from run to run. */
 	for (const char *end; *path; path = end) {

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void
 check_close(struct check *c)
@@ -141,7 +140,9 @@ check_message(struct check *c, const struct session_message *seen)
 
 	check_locate(c, seen);
 	mark = c->marks << 2 | s->from;
-	c->matched |= !select_is_set(c->options->select) || check_selects(c);
+	/* Whether anything was selected is known of messages without a finding, too. */
+	if (select_is_set(c->options->select))
+		check_selects(c);
 	c->messages++;
 	c->c.sent[from]++;
 	c->c.last[from] = c->now;

@@ -3,8 +3,6 @@
 #define CHECK_CHECK_H
 
 #include "cmd/acp-check/schema.h"
-#include "lib/acp/shape.h"
-#include "lib/filter/select.h"
 #include "lib/watch/watch.h"
 
 static const char check_name[] = "acp-check";
@@ -114,7 +112,6 @@ struct check {
 	uint64_t count[LEVELS], rule_count[RULES], reported; /* findings that were reported: by level, by rule, all */
 	uint64_t findings;    /* all, whether reported or not */
 	uint64_t messages, sessions;
-	bool matched;         /* a message was selected: others need not be looked at for that */
 	/* Findings by rule, method and path: those of --baseline, and all that there are for --write-baseline; or NULL. */
 	struct baseline_entry *baseline;
 	struct buf covered;   /* coverage.c */

@@ -1,6 +1,5 @@
 /* What the agent has offered, and what the client makes of it: login methods, modes, options, cursors, providers, terminals, calls. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/acp-check/check.h"
 #include "lib/match/digest.h"

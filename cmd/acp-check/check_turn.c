@@ -1,7 +1,6 @@
 /* What follows from the order of messages: turns, tool calls, permissions, updates. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/acp-check/check.h"
 #include "lib/match/digest.h"

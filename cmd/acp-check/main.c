@@ -1,7 +1,6 @@
 /* acp-check: checks messages against the schemas of ACP and the rules of the protocol. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/acp-check/check.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
-#include "lib/base/cli.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/run/directory.h"

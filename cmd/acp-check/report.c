@@ -4,9 +4,7 @@
 
 #include "cmd/acp-check/check.h"
 #include "lib/base/ci.h"
-#include "lib/base/cli.h"
 #include "lib/base/text.h"
-#include "lib/recording/recording.h"
 
 enum {
 	EXCERPT = 60,  /* bytes of a value in the report for people */

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-check/check.h"
-#include "lib/base/cli.h"
 
 /* The state of the watch. */
 struct run {

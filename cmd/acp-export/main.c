@@ -1,10 +1,8 @@
 /* acp-export: writes what happened in recorded sessions in a form for other people and programs. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
-#include "lib/watch/watch.h"
 
 static const char name[] = "acp-export";
 

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "cmd/acp-export/page.h"
-#include "lib/base/text.h"
 
 enum { FENCE = 3 };
 

@@ -1,11 +1,9 @@
 #include "cmd/acp-export/page.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <strings.h>
 
 #include "lib/base/people.h"
-#include "lib/base/text.h"
 
 void
 page_put_slice(struct page *p, struct slice s)

@@ -48,7 +48,7 @@ static void
 add_block(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice block, struct slice message_id,
 	enum join join, const struct session *echo)
 {
-	struct slice type = transcript_get(block, "type", JSON_STRING);
+	struct slice type = json_get_string(block, "type");
 	struct item *item;
 
 	if (!type.p)
@@ -113,7 +113,7 @@ tool_item(struct transcript *t, const struct session *s, struct slice id)
 static bool
 is_diff(struct slice part)
 {
-	return json_string_is(transcript_get(part, "type", JSON_STRING), "diff");
+	return json_string_is(json_get_string(part, "type"), "diff");
 }
 
 /* Appends an element to the content of a tool call. The texts of a diff may be whole files: only what pages show of them stays. */
@@ -128,7 +128,7 @@ add_part(struct transcript *t, struct item *item, struct slice part)
 	t->failed |= buf_add_string(to, to->n > 1 ? "," : to->n ? "" : "[") < 0;
 	if (is_diff(part)) {
 		item->changes = true;
-		if (!transcript_get(patch, "text", JSON_STRING).p) {
+		if (!json_get_string(patch, "text").p) {
 			transcript_add_plain(t, &old, json_get(part, "oldText"));
 			transcript_add_plain(t, &new, json_get(part, "newText"));
 			t->failed |= diff_make(&hunks, buf_slice(&old), buf_slice(&new)) < 0 || json_quote(buf_slice(&hunks), &string) < 0;
@@ -396,7 +396,7 @@ show_compaction(struct transcript *t, struct session *s, struct slice update)
 	if (json_type(summary) == JSON_ARRAY)
 		while (json_next(&it, &key, &block)) {
 			t->failed |= item->text.n && buf_add(&item->text, "\n", 1) < 0;
-			transcript_add_plain(t, &item->text, transcript_get(block, "text", JSON_STRING));
+			transcript_add_plain(t, &item->text, json_get_string(block, "text"));
 		}
 	transcript_add_plain(t, &item->text, transcript_get(pieces_of(t, update), "content.text", JSON_STRING));
 }

@@ -30,9 +30,9 @@ plain(struct walk *w, struct slice json)
 
 /* --- times --- */
 
-/* Sets the box's clock and date from t, us. */
+/* Sets when the box began (t, us), and its length. */
 static void
-put_clock(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t)
+put_times(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t, uint64_t end)
 {
 	double when = turn->started + (double)t / 1e6;
 	time_t seconds = (time_t)floor(when);
@@ -47,13 +47,8 @@ put_clock(const struct walk *w, struct box *b, const struct export_turn *turn, u
 		b->clock[0] = '+';
 		people_duration(b->clock + 1, t);
 	}
-}
-
-static void
-put_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
-{
-	if (w->transcript->timed && to > from)
-		people_duration(b->length, to - from);
+	if (end > t)
+		people_duration(b->length, end - t);
 }
 
 /* --- content --- */
@@ -85,7 +80,7 @@ is_base64(struct slice text)
 static void
 put_placeholder(struct walk *w, struct slice block, size_t size)
 {
-	struct slice type = transcript_get(block, "type", JSON_STRING), mime = transcript_get(block, "mimeType", JSON_STRING);
+	struct slice type = json_get_string(block, "type"), mime = json_get_string(block, "mimeType");
 	SCOPED struct buf text = {0};
 	char bytes[PEOPLE_FIGURE];
 
@@ -117,8 +112,8 @@ static void
 put_content(struct walk *w, struct slice block)
 {
 	struct page *p = &w->page;
-	struct slice data = transcript_get(block, "data", JSON_STRING), uri = transcript_get(block, "uri", JSON_STRING);
-	struct slice text = transcript_get(block, "text", JSON_STRING), resource = transcript_get(block, "resource", JSON_OBJECT);
+	struct slice data = json_get_string(block, "data"), uri = json_get_string(block, "uri");
+	struct slice text = json_get_string(block, "text"), resource = transcript_get(block, "resource", JSON_OBJECT);
 	const char *type = word_of(json_get(block, "mimeType"), images);
 
 	if (text.p) {
@@ -126,14 +121,14 @@ put_content(struct walk *w, struct slice block)
 	} else if (data.p && *type && is_base64(plain(w, data))) {
 		p->paint->image(p, type, plain(w, data));
 	} else if (resource.p) {
-		uri = transcript_get(resource, "uri", JSON_STRING);
-		text = transcript_get(resource, "text", JSON_STRING);
+		uri = json_get_string(resource, "uri");
+		text = json_get_string(resource, "text");
 		if (uri.p)
 			put_link_block(w, uri, slice(NULL, 0));
 		if (text.p)
 			p->paint->code(p, slice(NULL, 0), plain(w, text));
 	} else if (uri.p) {
-		put_link_block(w, uri, transcript_get(block, "name", JSON_STRING));
+		put_link_block(w, uri, json_get_string(block, "name"));
 	} else {
 		put_placeholder(w, block, data.n);
 	}
@@ -145,13 +140,13 @@ put_content(struct walk *w, struct slice block)
 static void
 put_diff(struct walk *w, struct slice part)
 {
-	struct slice path = transcript_get(part, "path", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING), text;
+	struct slice path = json_get_string(part, "path"), patch = transcript_get(part, "patch.text", JSON_STRING), text;
 	SCOPED struct buf name = {0}, lines = {0};
 	const char *at, *newline;
 	struct diff_line line;
 	uint64_t skipped = 0;
 
-	text = plain(w, patch.p ? patch : transcript_get(part, "hunks", JSON_STRING));
+	text = plain(w, patch.p ? patch : json_get_string(part, "hunks"));
 	for (at = text.p; at < text.p + text.n; at = newline + 1) {
 		newline = memchr(at, '\n', (size_t)(text.p + text.n - at));
 		newline = newline ? newline : text.p + text.n;
@@ -171,13 +166,13 @@ put_diff(struct walk *w, struct slice part)
 static void
 put_part(struct walk *w, const struct export_session *x, struct slice part)
 {
-	struct slice type = transcript_get(part, "type", JSON_STRING), content = transcript_get(part, "content", JSON_OBJECT), id;
+	struct slice type = json_get_string(part, "type"), content = transcript_get(part, "content", JSON_OBJECT), id;
 	struct terminal *terminal = NULL;
 
 	if (json_string_is(type, "diff")) {
 		put_diff(w, part);
 	} else if (json_string_is(type, "terminal")) {
-		id = plain(w, transcript_get(part, "terminalId", JSON_STRING));
+		id = plain(w, json_get_string(part, "terminalId"));
 		if (id.n)
 			HASH_FIND(hh, x->terminals, id.p, (unsigned)id.n, terminal);
 		if (terminal && terminal->output.n)
@@ -231,8 +226,7 @@ put_tool(struct walk *w, const struct session *s, const struct export_turn *turn
 	box.open = item->changes || strcmp(box.state, "failed") == 0;
 	p->failed |= buf_add_slice(&name, has_content(title) ? plain(w, title) : buf_slice(&item->id)) < 0;
 	box.title = buf_slice(&name);
-	put_clock(w, &box, turn, item->t);
-	put_length(w, &box, item->t, item->end);
+	put_times(w, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
 	if (!item->changes)
 		put_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
@@ -250,17 +244,14 @@ put_plan(struct walk *w, const struct item *item)
 {
 	struct box box = {.kind = BOX_PLAN, .label = "Plan"};
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
-	struct slice key, entry, status, content;
 	struct page *p = &w->page;
+	struct slice key, entry;
 
 	if (!has_content(it.in) && !item->text.n)
 		return;
 	p->paint->open(p, &box);
-	while (it.in.n && json_next(&it, &key, &entry)) {
-		status = transcript_get(entry, "status", JSON_STRING);
-		content = transcript_get(entry, "content", JSON_STRING);
-		p->paint->line(p, LINE_ENTRY, word_of(status, states), content.p ? plain(w, content) : slice(NULL, 0));
-	}
+	while (it.in.n && json_next(&it, &key, &entry))
+		p->paint->line(p, LINE_ENTRY, word_of(json_get(entry, "status"), states), plain(w, json_get_string(entry, "content")));
 	markup_put(p, buf_slice(&item->text));
 	p->paint->close(p, &box);
 }
@@ -275,10 +266,10 @@ put_options(struct walk *w, const struct item *item)
 	bool yes;
 
 	while (it.in.n && json_next(&it, &key, &option)) {
-		id = transcript_get(option, acp_option_id, JSON_STRING);
-		name = transcript_get(option, "name", JSON_STRING);
+		id = json_get_string(option, acp_option_id);
+		name = json_get_string(option, "name");
 		yes = id.p && chosen.p && json_string_eq(id, chosen);
-		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", name.p || id.p ? plain(w, name.p ? name : id) : slice(NULL, 0));
+		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", plain(w, name.p ? name : id));
 	}
 }
 
@@ -293,8 +284,7 @@ put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
 
 	p->failed |= buf_add_slice(&title, plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
 	box.title = buf_slice(&title);
-	put_clock(w, &box, turn, item->t);
-	put_length(w, &box, item->t, item->end);
+	put_times(w, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
 	if (permission) {
 		put_options(w, item);
@@ -306,8 +296,8 @@ put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
 	}
 	if (!item->ended)
 		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
-	else if (permission && transcript_get(response, "message", JSON_STRING).p)
-		p->paint->line(p, LINE_NOTE, "error", plain(w, transcript_get(response, "message", JSON_STRING)));
+	else if (permission && json_get_string(response, "message").p)
+		p->paint->line(p, LINE_NOTE, "error", plain(w, json_get_string(response, "message")));
 	p->paint->close(p, &box);
 }
 
@@ -443,7 +433,7 @@ add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_
 static void
 put_error(struct walk *w, struct slice error)
 {
-	struct slice message = transcript_get(error, "message", JSON_STRING), code = transcript_get(error, "code", JSON_NUMBER);
+	struct slice message = json_get_string(error, "message"), code = transcript_get(error, "code", JSON_NUMBER);
 	SCOPED struct buf text = {0};
 
 	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
@@ -495,7 +485,7 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 
 	snprintf(label, sizeof(label), kinds[turn->kind].label, number);
 	snprintf(box.anchor, sizeof(box.anchor), "s%llu-%s%u", (unsigned long long)s->number, kinds[turn->kind].anchor, number);
-	put_clock(w, &box, turn, turn->t);
+	put_times(w, &box, turn, turn->t, turn->t);
 	w->page.paint->open(&w->page, &box);
 	for (const struct item *item = turn->items; item; item = item->next) {
 		if (is_by_user(item))
@@ -559,8 +549,7 @@ put_facts(struct walk *w, const struct session *s)
 	struct tm tm;
 
 	w->page.paint->open(&w->page, &box);
-	w->page.failed |= buf_add_slice(&text, buf_slice(&x->agent)) < 0 || (x->version.n && buf_add(&text, " ", 1) < 0) ||
-		buf_add_slice(&text, buf_slice(&x->version)) < 0;
+	w->page.failed |= json_format(&text, x->version.n ? "%b %b" : "%b", buf_slice(&x->agent), buf_slice(&x->version)) < 0;
 	if (!s->parent)
 		put_fact(w, "Agent", buf_slice(&text));
 	if (first && first->started > 0 && w->transcript->timed && gmtime_r(&seconds, &tm) &&

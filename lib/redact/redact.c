@@ -1,9 +1,6 @@
-#include "lib/redact/redact.h"
-
 #include <inttypes.h>
 
 #include "lib/base/cli.h"
-#include "lib/acp/acp.h"
 #include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
 

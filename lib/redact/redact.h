@@ -2,8 +2,6 @@
 #ifndef REDACT_H
 #define REDACT_H
 
-#include <stdint.h>
-
 #include "lib/acp/msg.h"
 
 /* How a secret was found. REDACT_TEXT: a text that was left out. */

@@ -1,6 +1,4 @@
 /* Keys of well-known shapes. The facts are the services' own, and those of gitleaks' list (MIT) of prefixes and lengths. */
-#include <string.h>
-
 #include "lib/redact/redact_parts.h"
 
 /*

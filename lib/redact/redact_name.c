@@ -1,5 +1,4 @@
 /* Names that label secrets. */
-#include <string.h>
 
 #include "lib/base/base64.h"
 #include "lib/redact/redact_parts.h"

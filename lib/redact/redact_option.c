@@ -1,6 +1,4 @@
 /* Secrets in the options of commands. */
-#include <string.h>
-
 #include "lib/redact/redact_parts.h"
 
 /* Words after an option in a sentence or in a help text, where there is no argument. */

@@ -2,8 +2,6 @@
 #ifndef REDACT_PARTS_H
 #define REDACT_PARTS_H
 
-#include <string.h>
-
 #include "lib/redact/redact.h"
 
 /* Bytes of the current text that are replaced. */

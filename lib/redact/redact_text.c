@@ -1,5 +1,4 @@
 /* Secrets in texts: after a name, an option or a scheme, and in URLs. */
-#include <string.h>
 #include <strings.h>
 
 #include "lib/base/base64.h"

@@ -1,6 +1,4 @@
 /* Values in texts: their ends, and references. */
-#include <string.h>
-
 #include "lib/redact/redact_parts.h"
 
 /* Beginnings of expressions from which a program reads a secret. */
