@@ -5,6 +5,7 @@
 
 #include "lib/match/digest.h"
 #include "lib/match/rows.h"
+#include "lib/run/input.h"
 
 enum { AROUND = 3 };
 
@@ -25,14 +26,10 @@ struct diff {
 static int
 split(struct slice text, struct lines *to)
 {
-	const char *p = text.p, *end = text.p + text.n, *newline;
 	struct slice line;
 	uint64_t digest;
 
-	for (; p < end; p = newline + (newline < end), to->n++) {
-		newline = memchr(p, '\n', (size_t)(end - p));
-		newline = newline ? newline : end;
-		line = slice_between(p, newline);
+	for (; line_next(&text, &line); to->n++) {
 		digest = digest_bytes(line);
 		if (buf_add(&to->at, &line, sizeof(line)) < 0 || buf_add(&to->digests, &digest, sizeof(digest)) < 0)
 			return -1;

@@ -394,5 +394,5 @@ put_metrics(const struct trace_export *t, struct buf *to)
 		buf_add_string(to, "]}]}]}\n"));
 }
 
-const struct trace_format trace_otlp = {.line = put_spans, .report = put_metrics, .turn = put_turn, .tool = put_tool, .wait = put_wait,
-	.close = metrics_free};
+const struct trace_format trace_otlp = {.begin = "", .end = "", .line = put_spans, .report = put_metrics, .turn = put_turn,
+	.tool = put_tool, .wait = put_wait, .close = metrics_free};

@@ -15,7 +15,7 @@ trace_time(const struct trace_export *t, uint64_t us)
 int
 trace_comma(struct trace_export *t, struct buf *to)
 {
-	int r = t->batch.n || (t->some && t->format->begin) ? buf_add_string(to, ",") : 0;
+	int r = t->batch.n || (t->some && *t->format->begin) ? buf_add_string(to, ",") : 0;
 
 	t->some = true;
 	return r;
@@ -80,14 +80,16 @@ event(void *arg, const struct span_event *e)
 	t->failed |= r < 0 || (to->n >= BATCH && trace_export_flush(t) < 0);
 }
 
+/* Writes a record: what a function builds, or (NULL) a text. */
 static int
-put_string(struct trace_export *t, const char *text)
+put(struct trace_export *t, int (*build)(const struct trace_export *, struct buf *), struct slice text)
 {
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
-	int r = text ? buf_add_string(to, text) : 0;
+	int r = build ? build(t, to) : buf_add_slice(to, text);
 
-	out_end_record(&t->watch->out, before);
+	t->written.reports += build && build == t->format->report;
+	out_commit(&t->watch->out, before, r);
 	return r;
 }
 
@@ -110,7 +112,7 @@ trace_export_begin(struct trace_export *t, double started)
 	t->first = t->now;
 	/* Of a recording it is always the same. */
 	t->instance = t->first ^ (t->watch->stream ? (uint64_t)getpid() << 52 : 0);
-	return put_string(t, t->format->begin);
+	return put(t, NULL, slice_of(t->format->begin));
 }
 
 int
@@ -124,29 +126,10 @@ trace_export_see(struct trace_export *t, const struct message *original)
 	return span_see(t->span, &m) < 0 || t->failed ? -1 : 0;
 }
 
-/* Writes a record that a function builds. */
-static int
-put(struct trace_export *t, int (*build)(const struct trace_export *, struct buf *))
-{
-	struct buf *to = out_buf(&t->watch->out);
-	size_t before = to->n;
-	int r = build(t, to);
-
-	t->written.reports += build == t->format->report;
-	out_commit(&t->watch->out, before, r);
-	return r;
-}
-
-static int
-put_batch(const struct trace_export *t, struct buf *to)
-{
-	return buf_add_slice(to, buf_slice(&t->batch));
-}
-
 int
 trace_export_flush(struct trace_export *t)
 {
-	int r = t->batch.n ? put(t, t->format->line ? t->format->line : put_batch) : 0;
+	int r = t->batch.n ? put(t, t->format->line, buf_slice(&t->batch)) : 0;
 
 	t->batch.n = 0;
 	return r;
@@ -160,7 +143,7 @@ trace_export_tick(struct trace_export *t, uint64_t now)
 		return 0;
 	if (now < t->due)
 		return t->due;
-	t->failed |= put(t, t->format->report) < 0;
+	t->failed |= put(t, t->format->report, slice(NULL, 0)) < 0;
 	t->changed = false;
 	t->due = now + MINUTE;
 	return 0;
@@ -169,9 +152,9 @@ trace_export_tick(struct trace_export *t, uint64_t now)
 int
 trace_export_end(struct trace_export *t)
 {
-	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 || (t->changed && put(t, t->format->report) < 0))
+	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 || (t->changed && put(t, t->format->report, slice(NULL, 0)) < 0))
 		return -1;
-	return t->begun ? put_string(t, t->format->end) : 0;
+	return t->begun ? put(t, NULL, slice_of(t->format->end)) : 0;
 }
 
 void

@@ -21,8 +21,8 @@ struct trace_export;
 
 /* A format. Each function appends one event; returns 0, or -1 when out of memory. */
 struct trace_format {
-	const char *begin, *end; /* of one document around all events; NULL: each batch is a line of its own: */
-	int (*line)(const struct trace_export *, struct buf *); /* the batch */
+	const char *begin, *end; /* of one document around all events; empty: each batch is a line of its own: */
+	int (*line)(const struct trace_export *, struct buf *); /* the batch; NULL: as it is */
 	int (*report)(const struct trace_export *, struct buf *); /* the metrics up to now, likewise; or NULL */
 	int (*session)(struct trace_export *, const struct session *, struct buf *); /* a new session; or NULL */
 	int (*update)(struct trace_export *, const struct span_request *, struct buf *); /* or NULL */

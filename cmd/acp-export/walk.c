@@ -5,6 +5,7 @@
 
 #include "cmd/acp-export/page.h"
 #include "lib/base/people.h"
+#include "lib/run/input.h"
 
 /* How deeply sub-agents are nested; deeper ones are written after the session. */
 enum { DEPTH_MOST = 8, TITLE = 100 };
@@ -140,19 +141,16 @@ put_content(struct walk *w, struct slice block)
 static void
 put_diff(struct walk *w, struct slice part)
 {
-	struct slice path = json_get_string(part, "path"), patch = transcript_get(part, "patch.text", JSON_STRING), text;
+	struct slice path = json_get_string(part, "path"), patch = transcript_get(part, "patch.text", JSON_STRING);
+	struct slice left = plain(w, patch.p ? patch : json_get_string(part, "hunks")), text;
 	SCOPED struct buf name = {0}, lines = {0};
-	const char *at, *newline;
 	struct diff_line line;
 	uint64_t skipped = 0;
 
-	text = plain(w, patch.p ? patch : json_get_string(part, "hunks"));
-	for (at = text.p; at < text.p + text.n; at = newline + 1) {
-		newline = memchr(at, '\n', (size_t)(text.p + text.n - at));
-		newline = newline ? newline : text.p + text.n;
-		line = (struct diff_line){.sign = DIFF_SAME, .text = slice_between(at, newline)};
-		if (line.text.n && memchr("+- @", *at, patch.p ? 3 : 4))
-			line = (struct diff_line){.sign = (enum diff_sign)*at, .text = slice_between(at + 1, newline)};
+	while (line_next(&left, &text)) {
+		line = (struct diff_line){.sign = DIFF_SAME, .text = text};
+		if (text.n && memchr("+- @", *text.p, patch.p ? 3 : 4))
+			line = (struct diff_line){.sign = (enum diff_sign)*text.p, .text = slice(text.p + 1, text.n - 1)};
 		if (line.sign == DIFF_GAP && json_u64(line.text, &skipped))
 			line = (struct diff_line){.sign = DIFF_GAP, .skipped = (size_t)skipped};
 		w->page.failed |= buf_add(&lines, &line, sizeof(line)) < 0;

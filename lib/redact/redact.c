@@ -19,14 +19,6 @@ enum zone {
 	ZONE_SCHEMA, /* a JSON schema of a secret: its examples are secrets */
 };
 
-/* An object or array that the walk has not left yet. */
-struct level {
-	bool object;
-	bool named;  /* the last string was the name of a secret, or an option before one: the value that follows is one */
-	enum zone zone;
-	enum redact_kind kind;
-};
-
 struct walk {
 	const char *origin; /* the beginning of the text: hits are offsets from here */
 	unsigned nest;      /* the strings around it */
@@ -37,6 +29,9 @@ struct context {
 	enum zone zone;
 	enum redact_kind kind;
 	struct slice key; /* plain; p NULL in an array */
+	/* Of an object or array that the walk is in: */
+	bool object;
+	bool named;       /* the last string was the name of a secret, or an option before one: the value that follows is one */
 };
 
 /* Members of ACP and JSON-RPC whose values are words, not texts. */
@@ -192,13 +187,13 @@ zone_of_member(struct slice name, struct slice in, const char *value)
 }
 
 static void
-context_of_member(const struct redact *r, const struct level *in, const struct json_iter *it, struct context *c)
+context_of_member(const struct redact *r, const struct context *in, const struct json_iter *it, struct context *c)
 {
 	static const char *const examples[] = {"default", "const", "enum", "example", "examples", "value"};
 	bool pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
 	enum zone by_name;
 
-	*c = (struct context){in->zone, in->kind, c->key};
+	*c = (struct context){.zone = in->zone, .kind = in->kind, .key = c->key};
 	if (pair)
 		c->zone = in->zone == ZONE_PAIR && *it->at == '"' && slice_is(c->key, "name") ? ZONE_OPEN : ZONE_SECRET;
 	else if (in->zone == ZONE_SCHEMA)
@@ -206,7 +201,8 @@ context_of_member(const struct redact *r, const struct level *in, const struct j
 	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
 		return;
 	else if ((by_name = zone_of_member(c->key, it->in, it->at)) != ZONE_OPEN)
-		*c = (struct context){by_name, by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME, c->key};
+		*c = (struct context){.zone = by_name, .key = c->key,
+			.kind = by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME};
 	else if (in->named && slice_is(c->key, "value"))
 		c->zone = ZONE_NAMED;
 	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
@@ -214,15 +210,15 @@ context_of_member(const struct redact *r, const struct level *in, const struct j
 }
 
 static void
-context_of_element(const struct level *in, const char *value, struct context *c)
+context_of_element(const struct context *in, const char *value, struct context *c)
 {
-	*c = (struct context){in->zone, in->kind, slice(NULL, 0)};
+	*c = (struct context){.zone = in->zone, .kind = in->kind};
 	if (in->zone == ZONE_LIST)
 		c->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
 	else if (in->zone == ZONE_PAIR)
 		c->zone = ZONE_SECRET;
 	else if (in->named && *value == '"' && value[1] != '-')
-		*c = (struct context){ZONE_NAMED, REDACT_ARGUMENT, slice(NULL, 0)};
+		*c = (struct context){.zone = ZONE_NAMED, .kind = REDACT_ARGUMENT};
 }
 
 /* Is the string an option whose argument is the next element, or the name in a pair of name and value? */
@@ -256,7 +252,7 @@ is_word(const struct context *c, struct slice string)
 
 /* --- the walk --- */
 
-static int walk_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c);
+static int walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *in);
 
 static int
 hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
@@ -274,7 +270,7 @@ hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redac
 }
 
 static int
-walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct level *in)
+walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct context *in)
 {
 	struct slice plain;
 
@@ -295,7 +291,7 @@ walk_string(struct redact *r, const struct walk *w, struct slice value, const st
 
 /* A value; in: the object or array that it is in, or NULL. */
 static int
-walk_value(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c, struct level *in)
+walk_value(struct redact *r, const struct walk *w, struct json_iter *it, struct context *c, struct context *in)
 {
 	struct slice value;
 
@@ -310,22 +306,22 @@ walk_value(struct redact *r, const struct walk *w, struct json_iter *it, const s
 }
 
 static int
-walk_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c)
+walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *in)
 {
-	struct level in = {.object = *it->at == '{', .zone = c->zone, .kind = c->kind};
 	struct json_iter inner;
 	struct context member;
 	struct slice key;
 
+	in->object = *it->at == '{';
 	json_enter(it, &inner);
 	while (json_step(&inner, &key)) {
-		if (!in.object)
-			context_of_element(&in, inner.at, &member);
+		if (!in->object)
+			context_of_element(in, inner.at, &member);
 		else if (search_string(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
 			return -1;
 		else
-			context_of_member(r, &in, &inner, &member);
-		if (walk_value(r, w, &inner, &member, &in) < 0)
+			context_of_member(r, in, &inner, &member);
+		if (walk_value(r, w, &inner, &member, in) < 0)
 			return -1;
 	}
 	json_leave(it, &inner);
@@ -339,7 +335,7 @@ walk(struct redact *r, struct slice text, unsigned nest)
 	const struct walk w = {.origin = text.p, .nest = nest};
 	struct json_iter it = {.in = text, .at = text.p + blanks(text)};
 
-	return walk_value(r, &w, &it, &(struct context){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)}, NULL);
+	return walk_value(r, &w, &it, &(struct context){.zone = ZONE_OPEN}, NULL);
 }
 
 /* --- replacing --- */
