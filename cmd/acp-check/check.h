@@ -36,11 +36,10 @@ struct where {
 	const struct message *message; /* or NULL; valid while it is checked */
 };
 
-/* Digests of what was offered: a table with open addresses, at most half full, 0 where nothing is. full: some may be missing. */
+/* Digests of what was offered: a table with open addresses, at most half full, 0 where nothing is. */
 struct offers {
 	uint64_t *at;
 	size_t n, room;
-	bool full;
 };
 
 /* What lib/session does not keep of a connection. By side: the one that wrote to this wire, also in an envelope. */

@@ -9,6 +9,8 @@
 /* What was offered. A session's own: ALL_: at least one of the kind. */
 enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED };
 
+enum { OFFERS = 1 << 16 }; /* with so many, some may be missing */
+
 /* The slot of a digest, or the empty one where it belongs. */
 static uint64_t *
 slot(const struct offers *o, uint64_t digest)
@@ -50,11 +52,10 @@ digest_of(struct check *c, enum offer what, struct slice session, struct slice i
 static void
 offer(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	enum { MOST = 1 << 16 }; /* with more of them, nothing is missed any more */
 	struct offers *o = &c->c.offers;
 	uint64_t digest = digest_of(c, what, session, id, value), *at;
 
-	if (o->n >= MOST)
+	if (o->n >= OFFERS)
 		return;
 	if (2 * o->n >= o->room && !grow(o)) {
 		c->failed = true;
@@ -63,7 +64,6 @@ offer(struct check *c, enum offer what, struct slice session, struct slice id, s
 	at = slot(o, digest);
 	o->n += *at == 0;
 	*at = digest;
-	o->full |= o->n >= MOST;
 }
 
 static bool
@@ -79,7 +79,7 @@ has(struct check *c, enum offer what, struct slice session, struct slice id, str
 static bool
 is_missing(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	return check_is_complete(c) && !c->c.offers.full && !has(c, what, session, id, value);
+	return check_is_complete(c) && c->c.offers.n < OFFERS && !has(c, what, session, id, value);
 }
 
 static const struct slice none;

@@ -383,49 +383,27 @@ finish(struct watch *w, int status)
 
 /* --- directories among the operands */
 
-/* NULL: the end. */
-static void
-add_file(char ***files, size_t *n, const char *path)
-{
-	char **one = add(files, n, sizeof(*one));
-
-	if (!one || (path && !(*one = strdup(path))))
-		cli_no_memory(check_name);
-}
-
-/* Adds the recordings in a directory; 0 where it is none. */
-static int
-add_files(char ***files, size_t *n, const char *directory)
-{
-	char **paths = directory_paths(directory);
-	int found = 0;
-
-	for (char **path = paths; path && *path; path++) {
-		if (strlen(*path) < 4 || strcmp(*path + strlen(*path) - 4, ".rec") != 0)
-			continue;
-		add_file(files, n, *path);
-		found++;
-	}
-	directory_free(paths);
-	return found;
-}
-
-/* The operands, and in the place of a directory the recordings in it and in its mcp, all of which are to be freed. */
+/* The operands, and in the place of a directory the recordings in it and in its mcp; for directory_free. */
 static char **
 files_of(char *const *operands)
 {
 	char **files = NULL, *mcp;
-	size_t n = 0;
+	size_t n = 0, before;
 
 	for (; *operands; operands++) {
+		before = n;
 		mcp = bytes_printf("%s/mcp", *operands);
-		if (!mcp)
+		files = home_add(check_name, files, &n, directory_paths(*operands));
+		files = home_add(check_name, files, &n, mcp ? directory_paths(mcp) : NULL);
+		if (n == before) {
+			files = cli_grow(check_name, files, n + 1, sizeof(*files));
+			files[n++] = strdup(*operands);
+			files[n] = NULL;
+		}
+		if (!mcp || !files[n - 1])
 			cli_no_memory(check_name);
-		if (add_files(&files, &n, *operands) + add_files(&files, &n, mcp) == 0)
-			add_file(&files, &n, *operands);
 		free(mcp);
 	}
-	add_file(&files, &n, NULL);
 	return files;
 }
 

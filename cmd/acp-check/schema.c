@@ -312,15 +312,12 @@ static bool
 is_whole(struct slice number)
 {
 	SCOPED struct buf key = {0};
-	bool whole = true;
+	bool whole;
 
-	for (size_t i = number.p[0] == '-'; i < number.n; i++) {
-		if (number.p[i] < '0' || number.p[i] > '9') {
-			whole = json_number_key(number, &key, &whole) == 0 && whole;
-			break;
-		}
-	}
-	return whole;
+	for (size_t i = number.p[0] == '-'; i < number.n; i++)
+		if (!byte_is_digit(number.p[i]))
+			return json_number_key(number, &key, &whole) == 0 && whole;
+	return true;
 }
 
 static unsigned

@@ -90,9 +90,8 @@ compare(const void *a, const void *b)
 	return order ? order : strcmp(one, other);
 }
 
-/* Takes over those of the paths that are recordings. */
-static char **
-add(const char *tool, char **all, size_t *n, char **paths)
+char **
+home_add(const char *tool, char **all, size_t *n, char **paths)
 {
 	const char *end;
 
@@ -123,9 +122,9 @@ home_recordings(const char *tool, const char *agent)
 	directory[strlen(directory) - 1] = '\0';
 	paths = directory_paths(directory);
 	for (char **one = agent ? NULL : paths; one && *one; one++)
-		all = add(tool, all, &n, directory_paths(*one));
+		all = home_add(tool, all, &n, directory_paths(*one));
 	if (agent)
-		all = add(tool, all, &n, paths);
+		all = home_add(tool, all, &n, paths);
 	else
 		directory_free(paths);
 	free(directory);

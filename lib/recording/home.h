@@ -14,6 +14,8 @@ char *home_output(const char *tool, char *const *command);
 int home_name(struct buf *to, struct slice name);
 /* All that lie there, of one agent or (NULL) of all, the oldest first, NULL at the end; to be freed by directory_free. */
 char **home_recordings(const char *tool, const char *agent);
+/* Adds to n paths, with NULL at the end, those of others that are recordings, and takes these over: NULL, or for directory_free. */
+char **home_add(const char *tool, char **all, size_t *n, char **paths);
 /* Of words that are files, the newest recording takes the place of `last` and `last:AGENT`. Ends with status 2 where there is none. */
 void home_files(const struct cli_line *);
 
