@@ -282,7 +282,7 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 	int r = json_format(&message, "%ux: %s", n, rules[rule].what);
 
 	if (n > EXAMPLES)
-		r |= buf_printf(&c->examples[rule], "... and %" PRIu64 " more\n", n - EXAMPLES);
+		r |= json_format(&c->examples[rule], "... and %u more\n", n - EXAMPLES);
 	return -(r || ci_junit_case(to, &(struct ci_case){slice_of(check_name), slice_of(rules[rule].name),
 		n && rules[rule].level == LEVEL_VIOLATION ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message),
 		buf_slice(&c->examples[rule]), c->options->ignored[rule]}));
@@ -291,21 +291,19 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 static int
 put_junit(struct check *c, struct buf *to)
 {
-	unsigned rule, tests = 0, failures = 0, skipped = 0;
-	int r;
+	unsigned tests = 0, failures = 0, skipped = 0;
+	SCOPED struct buf cases = {0};
+	int r = 0;
 
-	for (rule = 0; rule < RULES; rule++) {
-		if (rules[rule].level > c->options->level)
+	for (unsigned i = 0; i < RULES; i++) {
+		if (rules[i].level > c->options->level)
 			continue;
 		tests++;
-		failures += rules[rule].level == LEVEL_VIOLATION && c->rule_count[rule];
-		skipped += c->options->ignored[rule];
+		failures += rules[i].level == LEVEL_VIOLATION && c->rule_count[i];
+		skipped += c->options->ignored[i];
+		r |= put_case(c, &cases, i);
 	}
-	r = ci_junit_begin(to, slice_of(check_name), tests, failures, skipped);
-	for (rule = 0; rule < RULES; rule++)
-		if (rules[rule].level <= c->options->level)
-			r |= put_case(c, to, rule);
-	return r | ci_junit_end(to);
+	return -(r || ci_junit_begin(to, slice_of(check_name), tests, failures, skipped) || buf_add_slice(to, buf_slice(&cases)) || ci_junit_end(to));
 }
 
 /* 45 messages, 2 sessions: no findings */

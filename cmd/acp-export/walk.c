@@ -301,42 +301,30 @@ put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
 
 /* --- turns --- */
 
-static void
-put_text(struct walk *w, const struct item *item)
-{
-	struct box box = {.kind = BOX_AGENT, .label = "Agent"};
-	struct page *p = &w->page;
-
-	if (item->kind == ITEM_THOUGHT)
-		box = (struct box){.kind = BOX_THOUGHT, .label = "Thought"};
-	p->paint->open(p, &box);
-	if (item->kind == ITEM_BLOCK)
-		put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
-	else
-		markup_put(p, buf_slice(&item->text));
-	p->paint->close(p, &box);
-}
-
 static bool
 is_by_user(const struct item *item)
 {
 	return item->kind == ITEM_USER || (item->kind == ITEM_BLOCK && item->by_user);
 }
 
-/* All that the user sends at once. Returns its last item. */
+/* A text or a block; of the user all that was sent at once. Returns the last item. */
 static const struct item *
-put_user(struct walk *w, const struct session *s, const struct item *item)
+put_words(struct walk *w, const struct session *s, const struct item *item)
 {
-	struct box box = {.kind = BOX_USER, .label = s->parent ? "Task" : "User"};
+	bool user = is_by_user(item), thought = item->kind == ITEM_THOUGHT;
+	struct box box = {.kind = user ? BOX_USER : thought ? BOX_THOUGHT : BOX_AGENT,
+		.label = user ? s->parent ? "Task" : "User" : thought ? "Thought" : "Agent"};
 	struct page *p = &w->page;
 
 	p->paint->open(p, &box);
 	for (;; item = item->next) {
 		if (item->kind == ITEM_USER)
 			p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
-		else
+		else if (item->kind == ITEM_BLOCK)
 			put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
-		if (!item->next || !is_by_user(item->next))
+		else
+			markup_put(p, buf_slice(&item->text));
+		if (!user || !item->next || !is_by_user(item->next))
 			break;
 	}
 	p->paint->close(p, &box);
@@ -360,7 +348,8 @@ put_compaction(struct walk *w, const struct item *item)
 	w->page.paint->line(&w->page, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
-static void
+/* Returns the last item that it has put. */
+static const struct item *
 put_item(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
 {
 	struct slice severity = buf_slice(&item->field[FIELD_KIND]);
@@ -370,8 +359,7 @@ put_item(struct walk *w, const struct session *s, const struct export_turn *turn
 	case ITEM_AGENT:
 	case ITEM_THOUGHT:
 	case ITEM_BLOCK:
-		put_text(w, item);
-		break;
+		return put_words(w, s, item);
 	case ITEM_TOOL:
 		put_tool(w, s, turn, item);
 		break;
@@ -398,6 +386,7 @@ put_item(struct walk *w, const struct session *s, const struct export_turn *turn
 		w->separate = item->child;
 		break;
 	}
+	return item;
 }
 
 static void
@@ -485,12 +474,8 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 	snprintf(box.anchor, sizeof(box.anchor), "s%llu-%s%u", (unsigned long long)s->number, kinds[turn->kind].anchor, number);
 	put_times(w, &box, turn, turn->t, turn->t);
 	w->page.paint->open(&w->page, &box);
-	for (const struct item *item = turn->items; item; item = item->next) {
-		if (is_by_user(item))
-			item = put_user(w, s, item);
-		else
-			put_item(w, s, turn, item);
-	}
+	for (const struct item *item = turn->items; item; item = item->next)
+		item = put_item(w, s, turn, item);
 	if (turn->error.n)
 		put_error(w, buf_slice(&turn->error));
 	if (w->page.paint->timeline && w->transcript->timed && turn->kind <= TURN_TASK)
@@ -567,15 +552,11 @@ title_of(const struct session *s)
 {
 	const struct export_session *x = s->data;
 	const struct item *first = x->turns ? x->turns->items : NULL;
-	struct slice text = first && first->kind == ITEM_USER ? buf_slice(&first->text) : slice(NULL, 0);
-	size_t n = 0;
+	struct slice text = first && first->kind == ITEM_USER ? buf_slice(&first->text) : slice(NULL, 0), line;
 
 	if (x->title.n)
 		return buf_slice(&x->title);
-	while (n < text.n && n < TITLE && text.p[n] != '\n')
-		n++;
-	text = slice_cut(text, n);
-	return text.n ? text : slice(s->id, s->n);
+	return line_next(&text, &line) && line.n ? slice_cut(line, TITLE) : slice(s->id, s->n);
 }
 
 static void
