@@ -66,8 +66,8 @@ explain(const struct cli_argument *t)
 		if (!all && i != one)
 			continue;
 		snprintf(source, sizeof(source), "(%s)", rules[i].source);
-		r |= -(buf_printf(&text, "%s: %s\n", rules[i].name, level_names[rules[i].level]) || report_wrapped(&text, rules[i].what, "    ") ||
-			report_wrapped(&text, source, "    "));
+		r |= buf_printf(&text, "%s: %s\n", rules[i].name, level_names[rules[i].level]);
+		r |= -(report_wrapped(&text, rules[i].what, "    ") || report_wrapped(&text, source, "    "));
 	}
 	if (all)
 		r |= buf_printf(&text, "\nThe schemas are those of %s.\n", schema_source);

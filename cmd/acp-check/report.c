@@ -152,8 +152,9 @@ put_sarif_begin(struct buf *to)
 		check_name, VERSION);
 
 	for (unsigned i = 0; i < RULES; i++)
-		r |= json_format(to, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":%j},\"help\":{\"text\":%j},\"defaultConfiguration\":{\"level\":\"%s\"}}",
-			i ? "," : "", rules[i].name, slice_of(rules[i].what), slice_of(rules[i].source), sarif_levels[rules[i].level]);
+		r |= json_format(to, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":%j},\"help\":{\"text\":%j},"
+			"\"defaultConfiguration\":{\"level\":\"%s\"}}", i ? "," : "", rules[i].name, slice_of(rules[i].what),
+			slice_of(rules[i].source), sarif_levels[rules[i].level]);
 	return r | buf_add_string(to, "]}},\"results\":[");
 }
 
@@ -182,7 +183,8 @@ put_sarif(struct check *c, struct buf *to, enum rule_id rule, const char *path, 
 		json_format(to, "\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":%j}", rules[rule].name,
 			(uint64_t)rule, sarif_levels[rules[rule].level], buf_slice(&text)));
 	if (w->file)
-		r |= -(buf_add_string(to, ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"") || put_uri(to, slice_of(w->file)) ||
+		r |= -(buf_add_string(to, ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"") ||
+			put_uri(to, slice_of(w->file)) ||
 			json_format(to, w->number ? "\"},\"region\":{\"startLine\":%u}}}]" : "\"}}}]", w->number));
 	return r | buf_add_string(to, "}");
 }
@@ -303,7 +305,8 @@ put_junit(struct check *c, struct buf *to)
 		skipped += c->options->ignored[i];
 		r |= put_case(c, &cases, i);
 	}
-	return -(r || ci_junit_begin(to, slice_of(check_name), tests, failures, skipped) || buf_add_slice(to, buf_slice(&cases)) || ci_junit_end(to));
+	return -(r || ci_junit_begin(to, slice_of(check_name), tests, failures, skipped) || buf_add_slice(to, buf_slice(&cases)) ||
+		ci_junit_end(to));
 }
 
 /* 45 messages, 2 sessions: no findings */

@@ -11,12 +11,12 @@ put_session(struct trace_export *t, const struct session *s, struct buf *to)
 {
 	static const char *const tracks[] = {[TURNS] = "turns", [UPDATES] = "updates", [TOOLS] = "tools",
 		[WAITS] = "waiting for the user"};
-	int r = -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":%j}}", s->number,
-		slice(s->id, s->n)));
+	int r = -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":%j}}",
+		s->number, slice(s->id, s->n)));
 
 	for (uint64_t track = TURNS; track <= WAITS; track++)
-		r |= -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-			s->number, track, tracks[track]));
+		r |= -(trace_comma(t, to) || json_format(to, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\","
+			"\"args\":{\"name\":\"%s\"}}", s->number, track, tracks[track]));
 	return r;
 }
 
@@ -39,7 +39,8 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 {
 	int r = put_event(t, "X", turn->session, TURNS, turn->begin, to);
 
-	r |= json_format(to, "\"%s\",\"dur\":%u,\"args\":{\"turn\":%u", turn->failed ? "turn (failed)" : "turn", turn->end - turn->begin, turn->number);
+	r |= json_format(to, "\"%s\",\"dur\":%u,\"args\":{\"turn\":%u", turn->failed ? "turn (failed)" : "turn", turn->end - turn->begin,
+		turn->number);
 	if (json_type(turn->stop) == JSON_STRING)
 		r |= -(buf_add_string(to, ",\"stop\":") || trace_put_string(to, turn->stop));
 	r |= json_format(to, "%s,\"tools_us\":%u,\"user_us\":%u,\"model_us\":%u", turn->unfinished ? ",\"unfinished\":true" : "",
@@ -66,10 +67,11 @@ static int
 put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 {
 	struct slice name = c->title.n ? buf_slice(&c->title) : c->name.n ? buf_slice(&c->name) : slice_of("tool call");
+	const char *result = c->failed ? "failed" : c->unfinished ? "unfinished" : "completed";
 	SCOPED struct buf args = {0};
 
 	return -(json_format(&args, ",\"args\":{\"toolCallId\":%j,\"kind\":%j,\"ran_us\":%u,\"result\":\"%s\"}", slice(c->id, c->n),
-		c->kind.n ? buf_slice(&c->kind) : slice_of("other"), c->ran, c->failed ? "failed" : c->unfinished ? "unfinished" : "completed") ||
+		c->kind.n ? buf_slice(&c->kind) : slice_of("other"), c->ran, result) ||
 		put_pair(t, c->session, "tool", t->tools, name, (uint64_t[]){c->begin, c->end}, buf_slice(&args), to));
 }
 

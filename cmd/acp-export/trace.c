@@ -152,7 +152,8 @@ trace_export_tick(struct trace_export *t, uint64_t now)
 int
 trace_export_end(struct trace_export *t)
 {
-	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 || (t->changed && put(t, t->format->report, slice(NULL, 0)) < 0))
+	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 ||
+		(t->changed && put(t, t->format->report, slice(NULL, 0)) < 0))
 		return -1;
 	return t->begun ? put(t, NULL, slice_of(t->format->end)) : 0;
 }

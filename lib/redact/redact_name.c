@@ -101,7 +101,8 @@ redact_name(struct slice name)
 		return REDACT_NAME_NONE;
 	if (ends_with(tail, &token, 1))
 		return REDACT_NAME_TOKEN;
-	if (ends_with(tail, secrets, SECRETS) || (tail.n && tail.p[tail.n - 1] == 's' && ends_with(slice(tail.p, tail.n - 1), secrets, SECRETS)))
+	if (ends_with(tail, secrets, SECRETS) ||
+		(tail.n && tail.p[tail.n - 1] == 's' && ends_with(slice(tail.p, tail.n - 1), secrets, SECRETS)))
 		return REDACT_NAME_SECRET;
 	return ends_with(name, variables, sizeof(variables) / sizeof(*variables)) && redact_is_variable(name) ? REDACT_NAME_VARIABLE :
 		REDACT_NAME_NONE;
