@@ -56,20 +56,6 @@ put_summary(struct page *p, const struct box *b)
 	page_put(p, "</summary>\n");
 }
 
-static void
-put_heading(struct page *p, const struct box *b)
-{
-	unsigned level = b->kind == BOX_SESSION ? 1 : p->depth < 5 ? p->depth + 1 : 6;
-
-	page_printf(p, "<h%u>", level);
-	if (b->kind == BOX_SESSION)
-		page_put_html(p, b->title, false);
-	else
-		page_printf(p, "<a href=\"#%s\">%s</a>", b->anchor, b->label);
-	put_when(p, b);
-	page_printf(p, "</h%u>\n", level);
-}
-
 static const struct {
 	const char *element, *class;
 } elements[] = {[BOX_SESSION] = {"article", "session"}, [BOX_CHILD] = {"details", "child"}, [BOX_TURN] = {"section", "turn"},
@@ -80,16 +66,24 @@ static const struct {
 static void
 open_box(struct page *p, const struct box *b)
 {
+	unsigned level = b->kind == BOX_SESSION ? 1 : p->depth < 5 ? p->depth + 1 : 6; /* of a heading */
+
 	page_printf(p, "<%s class=\"%s%s%s\"", elements[b->kind].element, elements[b->kind].class, b->state ? " " : "",
 		b->state ? b->state : "");
 	if (*b->anchor)
 		page_printf(p, " id=\"%s\"", b->anchor);
 	page_put(p, b->open || b->kind == BOX_CHILD ? " open>\n" : ">\n");
-	if (b->kind == BOX_SESSION || b->kind == BOX_TURN)
-		put_heading(p, b);
-	else if (strcmp(elements[b->kind].element, "details") == 0)
+	if (b->kind == BOX_SESSION || b->kind == BOX_TURN) {
+		page_printf(p, "<h%u>", level);
+		if (b->kind == BOX_SESSION)
+			page_put_html(p, b->title, false);
+		else
+			page_printf(p, "<a href=\"#%s\">%s</a>", b->anchor, b->label);
+		put_when(p, b);
+		page_printf(p, "</h%u>\n", level);
+	} else if (strcmp(elements[b->kind].element, "details") == 0) {
 		put_summary(p, b);
-	else if (b->kind == BOX_ASK || b->kind == BOX_PLAN || b->kind == BOX_USER) {
+	} else if (b->kind == BOX_ASK || b->kind == BOX_PLAN || b->kind == BOX_USER) {
 		page_printf(p, "<p class=\"who\"><span class=\"label\">%s</span> ", b->label);
 		page_put_html(p, b->title, false);
 		put_when(p, b);

@@ -343,8 +343,8 @@ put_compaction(struct walk *w, const struct item *item)
 
 	if (runs && !item->text.n)
 		return;
-	w->page.failed |= buf_add_string(&text, "The context was compacted") < 0 || (status.n && (buf_add_string(&text, ": ") < 0 ||
-		json_unescape(status, &text) < 0)) || (item->text.n && (buf_add(&text, "\n", 1) < 0 || buf_add_slice(&text, buf_slice(&item->text)) < 0));
+	w->page.failed |= json_format(&text, "The context was compacted%s", status.n ? ": " : "") < 0 ||
+		(status.n && json_unescape(status, &text) < 0) || (item->text.n && json_format(&text, "\n%b", buf_slice(&item->text)) < 0);
 	w->page.paint->line(&w->page, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
@@ -423,8 +423,8 @@ put_error(struct walk *w, struct slice error)
 	struct slice message = json_get_string(error, "message"), code = transcript_get(error, "code", JSON_NUMBER);
 	SCOPED struct buf text = {0};
 
-	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
-		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
+	w->page.failed |= json_format(&text, code.p ? "Error %b" : "Error", code) < 0 ||
+		(message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
 	w->page.paint->line(&w->page, LINE_NOTE, "error", buf_slice(&text));
 	put_raw(w, "Details", json_get(error, "data"), false);
 }
@@ -453,7 +453,7 @@ put_foot(struct walk *w, const struct export_turn *turn)
 	if (spent->known)
 		add_tokens(w, &text, &spent->billed, spent->inside, spent->lower);
 	if (spent->cost.n)
-		w->page.failed |= (text.n && buf_add_string(&text, " · ") < 0) || buf_add_slice(&text, buf_slice(&spent->cost)) < 0;
+		w->page.failed |= json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)) < 0;
 	if (text.n)
 		w->page.paint->line(&w->page, LINE_FOOT, state, buf_slice(&text));
 }

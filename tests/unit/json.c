@@ -733,6 +733,19 @@ quoted(const char *text, size_t n)
 }
 
 static void
+test_put(void)
+{
+	struct buf out = {0};
+
+	CHECK(json_format(&out, "%s-%u %b", "a%", UINT64_MAX, slice_of("b%s\x1b")) == 0);
+	CHECK_STR(buf_string(&out), "a%-18446744073709551615 b%s\x1b");
+	out.n = 0;
+	CHECK(json_format(&out, "{%j:%j}%t%b", slice_of("k\""), slice(NULL, 0), slice_of("x\x1b\n"), slice(NULL, 0)) == 0);
+	CHECK_STR(buf_string(&out), "{\"k\\\"\":\"\"}x^[ ");
+	buf_free(&out);
+}
+
+static void
 test_strings(void)
 {
 	struct buf out = {0};
@@ -916,6 +929,7 @@ main(void)
 	test_depth();
 	test_members();
 	test_walking();
+	test_put();
 	test_strings();
 	test_numbers();
 	test_entering();
