@@ -12,18 +12,6 @@ enum {
 	EXAMPLES = 20, /* findings of a rule in a JUnit report */
 };
 
-static int
-put_found(struct buf *to, struct slice found)
-{
-	struct slice excerpt = slice_cut(found, EXCERPT);
-
-	if (!found.p)
-		return buf_add_string(to, "nothing");
-	if (excerpt.n == 0)
-		return buf_add_string(to, "an empty line");
-	return text_plain(to, excerpt) < 0 || (excerpt.n < found.n && buf_add_string(to, "...") < 0) ? -1 : 0;
-}
-
 /* The method of the message, without quotes and escapes; valid until the next. */
 static struct slice
 method_of(struct check *c)
@@ -46,8 +34,13 @@ put_message(struct check *c, struct buf *to)
 static int
 put_finding(struct buf *to, const char *path, const char *expected, struct slice found)
 {
+	struct slice excerpt = slice_cut(found, EXCERPT);
+	bool cut = excerpt.n > 0 && excerpt.n < found.n;
+
+	if (excerpt.n == 0)
+		excerpt = slice_of(found.p ? "an empty line" : "nothing");
 	return -((*path && json_format(to, "%t: ", slice_cut(slice_of(path), 4 * EXCERPT))) ||
-		json_format(to, "expected %t, found ", slice_of(expected)) || put_found(to, found));
+		json_format(to, cut ? "expected %t, found %t..." : "expected %t, found %t", slice_of(expected), excerpt));
 }
 
 /* FILE:12: 3.141593 agent session/update */
