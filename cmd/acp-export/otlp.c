@@ -236,7 +236,8 @@ put_name(struct buf *to, const char *operation, struct slice of)
 {
 	SCOPED struct buf name = {0};
 
-	return -(json_format(&name, of.n ? "%s %b" : "%s", operation, of) || json_format(to, ",\"name\":%j,\"attributes\":[", buf_slice(&name)));
+	return -(json_format(&name, of.n ? "%s %b" : "%s", operation, of) ||
+		json_format(to, ",\"name\":%j,\"attributes\":[", buf_slice(&name)));
 }
 
 static int
