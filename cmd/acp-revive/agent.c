@@ -14,12 +14,6 @@ enum {
 	HALF_CLOSED = 1 * 1000 * 1000, /* us between the end of a pipe and that of the process; then it is killed */
 };
 
-bool
-agent_runs(const struct agent *a)
-{
-	return !a->ended || endpoint_can_read(&a->pipes);
-}
-
 void
 agent_kill(struct agent *a, int signal, const char *why)
 {
@@ -123,7 +117,7 @@ agent_get_unread(struct agent *a, struct buf *to)
 	}
 }
 
-int
+bool
 agent_start(struct revive *r)
 {
 	struct agent *a = &r->agent;
@@ -136,15 +130,22 @@ agent_start(struct revive *r)
 	*a = (struct agent){.first = a->first, .tail = a->tail, .unread = -1, .half_closed = {.expired = on_half_closed, .arg = r},
 		.pipes = {.line = r->agent_line, .event = on_event, .arg = r}, .errors = {.line = relay_error, .arg = a}};
 	a->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_process, .arg = r};
-	if (a->child.pid < 0)
-		return cli_not_started(revive_name, spec.argv[0], stage == PROC_EXEC, errno);
-	a->first = a->first ? a->first : a->child.pid;
+	r->deaths.processes++;
+	if (a->child.pid < 0) {
+		r->end.status = cli_not_started(revive_name, spec.argv[0], stage == PROC_EXEC, errno);
+		return false;
+	}
+	if (!a->first)
+		a->first = a->child.pid;
 	loop_add_child(r->loop, &a->child);
 	if ((endpoint_open(&a->pipes, r->loop, ours[1], ours[0], r->options->line_limit) |
 		endpoint_open(&a->errors, r->loop, ours[2], -1, STDERR_LINE)) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
-		return EXIT_FAILED;
+		r->end.status = EXIT_FAILED;
+		return false;
 	}
 	a->pipes.out.keeps = true;
-	return 0;
+	if (r->options->verbose)
+		cli_warn(revive_name, "agent: pid %ld", (long)a->child.pid);
+	return true;
 }

@@ -148,23 +148,14 @@ note_setting(struct memory *m, struct slice id, enum setting which, struct slice
 
 /* --- messages --- */
 
-static bool
-is_login(struct slice method)
-{
-	return json_string_is(method, "authenticate") || json_string_is(method, "auth/login");
-}
-
-static bool
-sets_model(struct slice method)
-{
-	return json_string_is(method, "session/set_model");
-}
+static const char set_model[] = "session/set_model";
+static const char *const logins[] = {"authenticate", "auth/login", NULL}, *const logouts[] = {"logout", "auth/logout", NULL};
 
 struct slice
 memory_params(const struct msg *m)
 {
 	return acp_opens_session(m->what) || m->what == ACP_SESSION_SET_MODE || m->what == ACP_INITIALIZE ||
-			(m->what == ACP_OTHER && (sets_model(m->method) || is_login(m->method)))
+			(m->what == ACP_OTHER && (json_string_is(m->method, set_model) || json_string_in(m->method, logins)))
 		? m->params : slice(NULL, 0);
 }
 
@@ -201,12 +192,12 @@ memory_note_response(struct memory *m, const struct request *request, struct sli
 		note_setting(m, request->session, SETTING_OPTIONS, memory_get(response->result, "configOptions", JSON_ARRAY));
 	} else if ((request->what == ACP_SESSION_CLOSE || request->what == ACP_SESSION_DELETE) && s) {
 		forget(m, s);
-	} else if (sets_model(request->method)) {
+	} else if (json_string_is(request->method, set_model)) {
 		note_setting(m, request->session, SETTING_MODEL, json_get_string(params, "modelId"));
-	} else if (is_login(request->method)) {
+	} else if (json_string_in(request->method, logins)) {
 		set(&m->login, params);
 		set(&m->login_method, request->method);
-	} else if (json_string_is(request->method, "logout") || json_string_is(request->method, "auth/logout")) {
+	} else if (json_string_in(request->method, logouts)) {
 		m->login_method.n = 0;
 	}
 }

@@ -72,40 +72,30 @@ notify(struct revive *r, const char *method, const struct buf *params)
 
 /* --- client to agent --- */
 
-/* A response of the client: with the agent's own id, where it got one of ours. */
-static void
-client_response(struct revive *r, const struct line *line, bool torn, const struct msg *m)
-{
-	struct request *request = requests_find(r->requests, ACP_AGENT, m->id);
-	struct slice id = kept_with(request);
-	struct splices splices = {0};
-	SCOPED struct buf text = {0};
-
-	/* A late response to a process that is gone. */
-	if (!request && r->deaths.processes > 1)
-		return;
-	if (id.p) {
-		splice_value(&splices, m->id, id);
-		need(splice_write(line->text, splices.at, splices.n, &text) < 0 ? -1 : buf_add(&text, "\n", 1));
-		need(endpoint_put(&r->agent.pipes, NULL, buf_slice(&text)));
-	} else {
-		need(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
-	}
-	if (request)
-		request_free(r, request);
-}
-
-/* A line of the client to an agent that is ready for it; it lies in a block, with its newline unless it is torn. */
+/* A line of the client to an agent that is ready for it; a response gets the agent's own id, where the client got one of ours. */
 static void
 forward_down(struct revive *r, const struct line *line, bool torn)
 {
+	struct request *request;
 	struct revive_session *lost;
+	struct splices splices = {0};
+	SCOPED struct buf text = {0};
 	struct msg m;
 
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
-		client_response(r, line, torn, &m);
-		return;
+		request = requests_find(r->requests, ACP_AGENT, m.id);
+		/* A late response to a process that is gone. */
+		if (!request && r->deaths.processes > 1)
+			return;
+		if (!request)
+			break;
+		if (kept_with(request).p) {
+			splice_value(&splices, m.id, kept_with(request));
+			need(splice_write(line->text, splices.at, splices.n, &text));
+		}
+		request_free(r, request);
+		break;
 	case MSG_REQUEST:
 	case MSG_NOTIFICATION:
 		lost = memory_use_session(&r->memory, &m);
@@ -119,7 +109,7 @@ forward_down(struct revive *r, const struct line *line, bool torn)
 	case MSG_NOISE:
 		break;
 	}
-	need(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
+	need(endpoint_put_line(&r->agent.pipes, text.n ? NULL : line->block, text.n ? buf_slice(&text) : line->text, torn && !text.n));
 }
 
 static bool
@@ -137,7 +127,7 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
 		/* The restoration may wait for it. */
-		client_response(r, line, false, &m);
+		forward_down(r, line, false);
 	} else {
 		need(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
 	}
@@ -371,17 +361,6 @@ end(struct revive *r)
 		loop_stop(r->loop);
 }
 
-/* Starts a process. False: it cannot be started, and the exit status is set. */
-static bool
-start(struct revive *r)
-{
-	r->deaths.processes++;
-	r->end.status = agent_start(r);
-	if (r->end.status == 0 && r->options->verbose)
-		cli_warn(revive_name, "agent: pid %ld", (long)r->agent.child.pid);
-	return r->end.status == 0;
-}
-
 /* Starts the next process. */
 static void
 start_again(struct revive *r)
@@ -403,7 +382,7 @@ start_again(struct revive *r)
 	need(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
 		? -1 : buf_add(&params, "}", 1));
 	notify(r, "_acp-revive/restarted", &params);
-	if (!start(r)) {
+	if (!agent_start(r)) {
 		end(r);
 		return;
 	}
@@ -436,7 +415,7 @@ settle(void *arg)
 
 	if (r->state == OVER)
 		return;
-	if (!agent_runs(&r->agent)) {
+	if (r->agent.ended && !endpoint_can_read(&r->agent.pipes)) {
 		agent_ended(r);
 		return;
 	}
@@ -518,7 +497,7 @@ revive_run(const struct revive_options *options)
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (start(&r) && loop_run(r.loop) < 0) {
+	if (agent_start(&r) && loop_run(r.loop) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		r.end.status = EXIT_FAILED;
 	}

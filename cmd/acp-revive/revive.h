@@ -121,10 +121,8 @@ revive_changed(struct revive *r)
 
 /* --- agent.c: the process of the agent --- */
 
-/* Starts it, again if it has ended. 0, or an exit status after a message on standard error. */
-int agent_start(struct revive *);
-/* Has it not ended, or its output not been read to the end? */
-bool agent_runs(const struct agent *);
+/* Starts it, again if it has ended. False: the exit status is set, after a message on standard error. */
+bool agent_start(struct revive *);
 /* Sends a signal to its group. why: kept, for killed_for. */
 void agent_kill(struct agent *, int signal, const char *why);
 /* After its end: gives what it has not read, what is queued and what is in the pipe, without the end of a line that it had partly read. */
