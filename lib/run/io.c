@@ -161,7 +161,7 @@ io_close(struct io *io, bool shut)
 
 	if (io->kind == IO_CLOSED)
 		return 0;
-	if (io->layer && io->writing)
+	if (io->layer && io->layer->finish && io->writing)
 		io->layer->finish(io->layer->arg);
 	if (shut && io->kind == IO_SOCKET && io->writing)
 		shutdown(fd, SHUT_WR);

@@ -296,7 +296,8 @@ log_open(const struct log_spec *spec, char **why)
 	l->spec = *spec;
 	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
 	l->headless = true;
-	l->name = spec->path ? log_file_name(spec->path) : strdup(spec->waits || spec->output ? "standard output" : "standard error");
+	l->name = spec->path && !spec->plain ? log_file_name(spec->path)
+		: strdup(spec->path ? spec->path : spec->waits || spec->output ? "standard output" : "standard error");
 	if (l->name && spec->path) {
 		r = open_file(l, l->name);
 	} else if (l->name) {

@@ -17,6 +17,7 @@ struct log;
 
 struct log_spec {
 	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits, or output: output). It is kept, not copied */
+	bool plain;       /* the path is a name as it is */
 	bool output;
 	bool waits;       /* nothing is lost to a slow reader: the tool waits for it (log_wait) */
 	bool append;      /* else truncate: with waits not before the first record, or the end (log_abandon) */
