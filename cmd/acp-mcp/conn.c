@@ -5,8 +5,6 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/server.h"
 #include "lib/run/proc.h"
 
 enum { QUOTED = 200 }; /* bytes of a line that is not a message */
@@ -102,13 +100,8 @@ peer_ended(struct conn *c)
 		c->over = true;
 		return;
 	}
-	c->ended = true;
-	stop_timer(c, &c->response_timer);
-	stop_timer(c, &c->stall_timer);
-	conn_drop_calls(c);
 	/* Later requests for it are refused until the other side disconnects. */
-	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
-	conn_finish_peer(c);
+	conn_stop(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	command_finish(&c->command, false);
 	c->over = c->id.n == 0;
 }
@@ -235,10 +228,7 @@ void
 conn_finish(struct conn *c)
 {
 	c->id.n = 0;
-	c->ended = true;
-	conn_drop_calls(c);
-	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: disconnected");
-	conn_finish_peer(c);
+	conn_stop(c, MCP_ERR_UNAVAILABLE, "acp-mcp: disconnected");
 	command_finish(&c->command, true);
 	c->over = true;
 }

@@ -13,7 +13,6 @@
 #define MCP_CONN_H
 
 #include "cmd/acp-mcp/mcp.h"
-#include "cmd/acp-mcp/provide.h"
 #include "lib/acp/outline.h"
 #include "lib/run/endpoint.h"
 
@@ -26,7 +25,7 @@ struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: no connection waits for the response any more */
 	enum call_kind kind;
-	struct buf id;       /* the id of the peer's request that it forwards; empty: it forwards none */
+	struct slice id;     /* the id of the peer's request that it forwards, behind the struct; empty: it forwards none */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
 	struct buf subscription; /* in the first form: the provider's id of a CALL_LISTEN; empty: not known yet */
 	bool cancelled;      /* by the peer, which wants no response */
@@ -36,9 +35,9 @@ struct call {
 struct ask {
 	struct ask *next;
 	struct held *held;
-	struct buf id;         /* JSON: its id in the chain */
-	struct buf request_id; /* in the newest form: its requestId, a JSON string */
-	struct buf token;      /* its progress token, JSON */
+	struct msg msg;        /* in its text */
+	struct slice request_id; /* in the newest form: its requestId, a JSON string */
+	struct slice token;    /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
 	bool sent;             /* to the peer */
 	bool listens;          /* a subscription: acp-mcp responds to it when the server ends */
@@ -73,8 +72,7 @@ struct conn {
 	struct outline outline;       /* of the peer's line that is too long */
 	bool older;                   /* the provider does not know the newest form, nor its server the newest MCP */
 	bool awaiting;                /* the peer is not read: a response from the chain has to come first */
-	bool finished;                /* the peer's input ends after what is queued: nothing more is sent to it */
-	bool ended;                   /* the peer has ended, or the connection was closed */
+	bool ended;                   /* the peer has ended, or the connection was closed: nothing more is sent to it */
 	bool over;                    /* to be freed as soon as its command does not run */
 	struct buf id;                /* connectionId, a JSON string; empty: none */
 	struct server *server;        /* of a shim; NULL: the peer is the command */
@@ -140,8 +138,8 @@ void call_free(struct mcp *, struct call *);
 void conn_refuse_asks(struct conn *, int code, const char *why);
 /* Sends mcp/disconnect if there is a connectionId. */
 void conn_disconnect(struct conn *);
-/* Closes the peer's input after all that is queued. */
-void conn_finish_peer(struct conn *);
+/* The peer gets an end after all that is queued: calls are cancelled, and asks get this error. */
+void conn_stop(struct conn *, int code, const char *why);
 /*
  * Ends a shim's connection: disconnects from the provider, responds to open requests with errors, and closes the shim's input.
  * The agent may start another shim.

@@ -5,16 +5,13 @@
 #include <utlist.h>
 
 #include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/meta.h"
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/server.h"
 
 void
 conn_warn(struct conn *c, const char *what, struct slice why)
 {
-	const struct buf *name = c->server ? &c->server->name : &c->command.what->name;
+	struct slice name = c->server ? c->server->name : buf_slice(&c->command.what->name);
 
-	frame_warn(c->mcp->frame, "server %.*s: %s%.*s", (int)name->n, name->p, what, (int)(why.n < 512 ? why.n : 512), why.p);
+	frame_warn(c->mcp->frame, "server %.*s: %s%.*s", (int)name.n, name.p, what, (int)(why.n < 512 ? why.n : 512), why.p);
 }
 
 /* --- messages to the peer --- */
@@ -23,7 +20,7 @@ conn_warn(struct conn *c, const char *what, struct slice why)
 static void
 send(struct conn *c, const struct buf *text, int r)
 {
-	if (r == 0 && !c->finished)
+	if (r == 0 && !c->ended)
 		r = endpoint_put_line(&c->peer, NULL, buf_slice(text), false);
 	mcp_check(c->mcp, r);
 }
@@ -61,28 +58,21 @@ conn_reply_error(struct conn *c, struct slice id, int code, const char *message)
 	send(c, &text, msg_make_error(&text, id, code, message, slice(NULL, 0)));
 }
 
-void
-conn_finish_peer(struct conn *c)
-{
-	c->finished = true;
-	endpoint_finish(&c->peer);
-}
-
 /* --- calls --- */
 
 struct call *
 conn_call(struct conn *c, enum call_kind kind, enum acp_method method, struct slice params, const struct msg *of)
 {
-	struct call *call = calloc(1, sizeof(*call));
+	struct slice id = of ? of->id : slice(NULL, 0);
+	struct call *call = calloc(1, sizeof(*call) + id.n);
+	char *room = (char *)(call + 1);
 
-	if (call && (!of || buf_add_slice(&call->id, of->id) == 0)) {
-		call->conn = c;
-		call->kind = kind;
+	if (call) {
+		*call = (struct call){.conn = c, .kind = kind, .id = slice_keep(&room, id)};
 		LL_PREPEND(c->mcp->calls, call);
 		if (frame_request(c->mcp->frame, c->dir, acp_name(method, ACP_PLAIN), params, call) == 0)
 			return call;
 		LL_DELETE(c->mcp->calls, call);
-		buf_free(&call->id);
 	}
 	free(call);
 	mcp_check(c->mcp, -1);
@@ -93,7 +83,6 @@ void
 call_free(struct mcp *m, struct call *call)
 {
 	LL_DELETE(m->calls, call);
-	buf_free(&call->id);
 	buf_free(&call->subscription);
 	free(call);
 }
@@ -155,7 +144,7 @@ conn_call_failed(struct conn *c, const struct call *call, struct slice error)
 	bool gone = c->server && (slice_is(code, "-33001") || slice_is(code, "-33002"));
 
 	if (!call->cancelled && !(gone && call->kind == CALL_PROBE))
-		conn_reply_failure(c, buf_slice(&call->id), error);
+		conn_reply_failure(c, call->id, error);
 	if (gone)
 		conn_end(c);
 }
@@ -170,11 +159,11 @@ conn_notify(struct conn *c, struct slice params)
 static void
 cancel_call(struct conn *c, struct slice params)
 {
-	struct slice id = json_get(params, mcp_request_id);
+	struct slice id = json_get(params, acp_request_id);
 	struct call *call;
 
 	LL_FOREACH(c->mcp->calls, call) {
-		if (call->conn != c || call->id.n == 0 || !msg_same_id(buf_slice(&call->id), id))
+		if (call->conn != c || call->id.n == 0 || !msg_same_id(call->id, id))
 			continue;
 		call->cancelled = true;
 		mcp_check(c->mcp, frame_cancel(c->mcp->frame, call));
@@ -189,7 +178,7 @@ notify_of_call(const struct call *call, struct slice method, struct slice params
 	SCOPED struct buf with = {0};
 
 	if (call->id.n > 0)
-		mcp_check(call->conn->mcp, listen_rename(&params, buf_slice(&call->id), &with));
+		mcp_check(call->conn->mcp, listen_rename(&params, call->id, &with));
 	if (call->id.n > 0 || !json_string_is(method, mcp_acknowledged))
 		conn_send(call->conn, slice(NULL, 0), method, params);
 }
@@ -224,7 +213,7 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 	char number[24];
 
 	LL_FOREACH(m->calls, call) {
-		if (call->number == 0 || !call->conn || !json_string_eq(buf_slice(&call->conn->server->id), server_id))
+		if (call->number == 0 || !call->conn || !json_string_eq(call->conn->server->id, server_id))
 			continue;
 		snprintf(number, sizeof(number), "%" PRIu64, call->number);
 		if (!json_string_is(id, number))
@@ -244,15 +233,6 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 
 /* --- asks --- */
 
-static void
-ask_discard(struct ask *a)
-{
-	buf_free(&a->id);
-	buf_free(&a->request_id);
-	buf_free(&a->token);
-	free(a);
-}
-
 /* r: the result of responding to it. */
 static void
 ask_free(struct conn *c, struct ask *a, int r)
@@ -260,7 +240,7 @@ ask_free(struct conn *c, struct ask *a, int r)
 	mcp_check(c->mcp, r);
 	LL_DELETE(c->asks, a);
 	frame_release(c->mcp->frame, a->held, VERDICT_DROP, slice(NULL, 0));
-	ask_discard(a);
+	free(a);
 }
 
 void
@@ -288,25 +268,6 @@ conn_refuse_asks(struct conn *c, int code, const char *why)
 		conn_refuse(c, c->asks, code, why);
 }
 
-/* With copies of what its response and its notifications need. NULL out of memory. */
-static struct ask *
-ask_new(struct conn *c, const struct msg *m)
-{
-	struct slice id = json_get_string(m->params, acp_request_id), token = json_path(m->params, "params._meta.progressToken");
-	struct ask *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		return NULL;
-	a->number = ++c->last;
-	if (buf_add_slice(&a->id, m->id) == 0 && buf_add_slice(&a->request_id, id) == 0 && buf_add_slice(&a->token, token) == 0
-		&& (a->held = frame_hold(c->mcp->frame, NULL))) {
-		LL_APPEND(c->asks, a);
-		return a;
-	}
-	ask_discard(a);
-	return NULL;
-}
-
 void
 conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
@@ -319,10 +280,7 @@ conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice p
 static void
 deliver_ask(struct conn *c, struct ask *a)
 {
-	struct msg m;
-
-	msg_scan(frame_held_text(a->held), &m, NULL);
-	c->form->deliver(c, a, json_get(m.params, mcp_method), json_get(m.params, mcp_params));
+	c->form->deliver(c, a, json_get(a->msg.params, mcp_method), json_get(a->msg.params, mcp_params));
 }
 
 void
@@ -360,10 +318,17 @@ conn_deliver(struct conn *c, const struct message *s)
 	/* Before it is held: the frame must not release a message while the filter is still called with it. */
 	if (c->form->reply_locally && c->form->reply_locally(c, method))
 		return VERDICT_DROP;
-	a = ask_new(c, m);
-	mcp_check(c->mcp, a ? 0 : -1);
-	if (!a)
+	a = calloc(1, sizeof(*a));
+	if (!a || !(a->held = frame_hold(c->mcp->frame, NULL))) {
+		free(a);
+		mcp_fail(c->mcp, "out of memory");
 		return VERDICT_DROP;
+	}
+	msg_scan(frame_held_text(a->held), &a->msg, NULL);
+	a->request_id = json_get_string(a->msg.params, acp_request_id);
+	a->token = json_path(a->msg.params, "params._meta.progressToken");
+	a->number = ++c->last;
+	LL_APPEND(c->asks, a);
 	deliver_ask(c, a);
 	return VERDICT_HOLD;
 }
@@ -392,9 +357,9 @@ conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 		if (dir == c->dir)
 			continue;
 		LL_FOREACH(c->asks, a) {
-			if (!msg_same_id(buf_slice(&a->id), id))
+			if (!msg_same_id(a->msg.id, id))
 				continue;
-			mcp_check(m, buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number));
+			mcp_check(m, buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, a->number));
 			if (a->sent && !a->listens)
 				conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
 			/* At once, because a server need not respond to a cancelled request. */
@@ -471,16 +436,22 @@ conn_refuse_all(struct conn *c, struct slice error)
 }
 
 void
+conn_stop(struct conn *c, int code, const char *why)
+{
+	c->ended = true;
+	loop_remove_timer(frame_loop(c->mcp->frame), &c->stall_timer);
+	conn_drop_calls(c);
+	conn_refuse_asks(c, code, why);
+	endpoint_finish(&c->peer);
+}
+
+void
 conn_end(struct conn *c)
 {
 	if (c->ended)
 		return;
-	c->ended = true;
-	loop_remove_timer(frame_loop(c->mcp->frame), &c->stall_timer);
-	conn_drop_calls(c);
-	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
+	conn_stop(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	conn_disconnect(c);
-	conn_finish_peer(c);
 	/* Reading goes on, to notice its end. */
 	conn_resume(c);
 }

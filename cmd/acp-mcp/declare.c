@@ -1,7 +1,5 @@
-#include "cmd/acp-mcp/declare.h"
-
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/server.h"
+/* Which MCP servers an agent supports, and the servers that a request declares to it. */
+#include "cmd/acp-mcp/mcp.h"
 
 /* --- which servers an agent supports --- */
 
@@ -28,25 +26,12 @@ declare_agent_kind(struct slice result, bool *v2)
 	return mcp_object(mcp, "stdio").p ? AGENT_STDIO : AGENT_NEITHER;
 }
 
-/* "A":{"B":...value...}, from the path's first name on. */
-static int
-put_path(const char *const *path, const char *value, struct buf *to)
-{
-	int r = buf_printf(to, "\"%s\":", path[0]);
-
-	if (!path[1])
-		return r | buf_add_string(to, value);
-	r |= buf_add(to, "{", 1);
-	r |= put_path(path + 1, value, to);
-	return r | buf_add(to, "}", 1);
-}
-
 int
 declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with)
 {
 	const char *const *path = capability[v2];
 	struct slice at = result, next;
-	int r;
+	int r = 0, depth = 0;
 
 	if (json_type(result) != JSON_OBJECT)
 		return 0;
@@ -54,21 +39,15 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 		at = next;
 		path++;
 	}
-	/* The member has another value, or is missing. */
-	if (next.p && !path[1]) {
-		*what = next;
-		r = buf_add_string(with, claimed[v2]);
-	} else if (next.p) {
-		*what = next;
-		r = buf_add(with, "{", 1);
-		r |= put_path(path + 1, claimed[v2], with);
+	/* The member has another value, or is missing: "A":{"B":...value...} */
+	*what = next.p ? next : slice(at.p + 1, 0);
+	for (path += next.p ? 1 : 0; *path; path++, depth++)
+		r |= buf_printf(with, "%s\"%s\":", next.p || depth ? "{" : "", *path);
+	r |= buf_add_string(with, claimed[v2]);
+	for (depth -= !next.p; depth > 0; depth--)
 		r |= buf_add(with, "}", 1);
-	} else {
-		*what = slice(at.p + 1, 0);
-		r = put_path(path, claimed[v2], with);
-		if (!json_is_empty(at))
-			r |= buf_add(with, ",", 1);
-	}
+	if (!next.p && !json_is_empty(at))
+		r |= buf_add(with, ",", 1);
 	return r < 0 ? -1 : 1;
 }
 
@@ -108,12 +87,9 @@ put_one(struct change *c, struct slice gap, struct slice one)
 	SCOPED struct buf why = {0};
 	int r;
 
-	if (c->mcp->agent != AGENT_ACP && is_acp(one)) {
-		s = server_declared(c->mcp, c->request, one, &why);
-		if (!s)
-			frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
-		if (!s)
-			return 0;
+	if (c->mcp->agent != AGENT_ACP && is_acp(one) && !(s = server_declared(c->mcp, c->request, one, &why))) {
+		frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
+		return 0;
 	}
 	c->first = false;
 	r = buf_add_slice(c->to, gap);

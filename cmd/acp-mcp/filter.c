@@ -5,12 +5,6 @@
 #include <string.h>
 
 #include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/declare.h"
-#include "cmd/acp-mcp/mcp.h"
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/provide.h"
-#include "cmd/acp-mcp/server.h"
-#include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
 /* --- declarations --- */
@@ -192,7 +186,7 @@ on_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 static void
 accept_shim(struct mcp *m, struct server *s, int fd)
 {
-	const struct provided *p = provide_by_id(m, buf_slice(&s->id));
+	const struct provided *p = provide_by_id(m, s->id);
 
 	if (p)
 		provide_serve(m, p, fd);

@@ -1,8 +1,5 @@
 /* The first form of MCP over ACP: mcp/connect, then each MCP message in an mcp/message with the connection's id. */
 #include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/meta.h"
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/server.h"
 
 static void
 send_to_chain(struct conn *c, const struct msg *m)
@@ -13,7 +10,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
 	SCOPED struct buf params = {0}, room = {0};
 	struct slice inner = m->params;
-	int r = a ? listen_rename(&inner, buf_slice(&a->id), &room) : 0;
+	int r = a ? listen_rename(&inner, a->msg.id, &room) : 0;
 
 	if (c->older && m->kind == MSG_REQUEST && kind == CALL_PROBE) {
 		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
@@ -31,11 +28,11 @@ send_to_chain(struct conn *c, const struct msg *m)
 void
 form_first_connect(struct conn *c, bool by_server_id)
 {
-	const struct buf *id = &c->server->id;
+	struct slice id = c->server->id;
 	SCOPED struct buf params = {0};
 
 	c->form = &form_first;
-	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id->n, id->p));
+	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id.n, id.p));
 	if (conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL))
 		conn_await(c, CALL_CONNECT);
 }
@@ -56,8 +53,8 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	} else if (response->error.p) {
 		conn_call_failed(c, call, response->error);
 	} else {
-		mcp_check(c->mcp, listen_rename(&result, buf_slice(&call->id), &room));
-		conn_reply(c, buf_slice(&call->id), result);
+		mcp_check(c->mcp, listen_rename(&result, call->id, &room));
+		conn_reply(c, call->id, result);
 	}
 }
 
@@ -70,7 +67,7 @@ peer_response(struct conn *c, struct ask *a, const struct msg *response)
 	if (a && response->error.p) {
 		conn_respond_error(c, a, response->error);
 	} else if (a) {
-		mcp_check(c->mcp, listen_rename(&result, buf_slice(&a->id), &room));
+		mcp_check(c->mcp, listen_rename(&result, a->msg.id, &room));
 		conn_respond(c, a, result);
 	}
 }

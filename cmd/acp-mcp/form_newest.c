@@ -5,9 +5,6 @@
 #include <inttypes.h>
 
 #include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/meta.h"
-#include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/server.h"
 
 /* A request to the provider: {"serverId":X,"requestId":R,"method":M,"params":P}. m: the peer's, or NULL. NULL out of memory. */
 static struct call *
@@ -27,7 +24,7 @@ put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice p
 		r |= meta_put(params, buf_slice(&meta), &with);
 		params = buf_slice(&with);
 	}
-	r |= json_add_object(&text, (struct json_member[]){{acp_server_id, buf_slice(&c->server->id)}, {acp_request_id, buf_slice(&id)},
+	r |= json_add_object(&text, (struct json_member[]){{acp_server_id, c->server->id}, {acp_request_id, buf_slice(&id)},
 		{mcp_method, method}, {mcp_params, params}, {0}});
 	mcp_check(c->mcp, r);
 	call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
@@ -132,13 +129,13 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 	c->lists.n = 0;
 	r |= listen_put_lists(capabilities, slice(NULL, 0), &c->lists);
 	mcp_check(c->mcp, r);
-	conn_reply(c, buf_slice(&call->id), buf_slice(&text));
+	conn_reply(c, call->id, buf_slice(&text));
 }
 
 static void
 call_response(struct conn *c, struct call *call, const struct msg *response)
 {
-	struct slice id = buf_slice(&call->id), code = json_get(response->error, "code");
+	struct slice id = call->id, code = json_get(response->error, "code");
 	struct slice result = json_get(response->result, mcp_result), error = json_get(response->result, mcp_error);
 	SCOPED struct buf room = {0};
 

@@ -5,8 +5,6 @@
 #include <utlist.h>
 
 #include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/meta.h"
-#include "cmd/acp-mcp/names.h"
 
 /* Sends initialize to the command, with the client's data from the first request. */
 static void
@@ -83,7 +81,7 @@ notify_asker(struct conn *c, const struct ask *a, struct slice method, struct sl
 	SCOPED struct buf text = {0};
 
 	mcp_check(c->mcp, json_add_object(&text, (struct json_member[]){{acp_server_id, buf_slice(&c->command.what->id)},
-		{acp_request_id, buf_slice(&a->request_id)}, {mcp_method, method}, {mcp_params, params}, {0}}));
+		{acp_request_id, a->request_id}, {mcp_method, method}, {mcp_params, params}, {0}}));
 	conn_notify(c, buf_slice(&text));
 }
 
@@ -93,7 +91,7 @@ notify_subscriber(struct conn *c, const struct ask *a, struct slice method, stru
 {
 	SCOPED struct buf with = {0};
 
-	mcp_check(c->mcp, listen_put_params(params, buf_slice(&a->request_id), &with));
+	mcp_check(c->mcp, listen_put_params(params, a->request_id, &with));
 	notify_asker(c, a, method, buf_slice(&with));
 }
 
@@ -183,7 +181,6 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 		NULL};
 	struct slice result = m->result;
 	SCOPED struct buf text = {0}, room = {0};
-	struct msg asked;
 	int r = buf_add(&text, "{", 1);
 
 	if (!a) {
@@ -192,9 +189,8 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 		r |= json_add_member(&text, mcp_error, m->error);
 		if (!m->error.p) {
 			r |= buf_add_string(&text, "\"result\":");
-			r |= listen_rename(&result, buf_slice(&a->request_id), &room);
-			msg_scan(frame_held_text(a->held), &asked, NULL);
-			r |= put_result(&text, result, json_string_in(json_get(asked.params, mcp_method), cacheable));
+			r |= listen_rename(&result, a->request_id, &room);
+			r |= put_result(&text, result, json_string_in(json_get(a->msg.params, mcp_method), cacheable));
 		}
 		r |= buf_add(&text, "}", 1);
 		mcp_check(c->mcp, r);
@@ -211,7 +207,7 @@ about(const struct conn *c, struct slice params)
 	size_t n = 0;
 
 	LL_FOREACH(c->asks, a) {
-		if (token.p && slice_eq(token, buf_slice(&a->token)))
+		if (token.p && slice_eq(token, a->token))
 			return a;
 		if (!a->listens) {
 			only = a;
@@ -226,7 +222,6 @@ static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
 	const struct ask *subscription, *a;
-	struct msg asked;
 
 	if (m->kind == MSG_REQUEST) {
 		if (json_string_is(m->method, mcp_ping))
@@ -241,13 +236,9 @@ send_to_chain(struct conn *c, const struct msg *m)
 		notify_subscriber(c, subscription, m->method, m->params);
 	} else if (is_old(c) && listen_brings(m->method)) {
 		/* Each subscription whose filter includes it gets it. */
-		LL_FOREACH(c->asks, a) {
-			if (!a->listens)
-				continue;
-			msg_scan(frame_held_text(a->held), &asked, NULL);
-			if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
+		LL_FOREACH(c->asks, a)
+			if (a->listens && listen_wants(json_path(a->msg.params, "params.notifications"), m->method, m->params))
 				notify_subscriber(c, a, m->method, m->params);
-		}
 	} else if (a && a->request_id.n > 0) {
 		notify_asker(c, a, m->method, m->params);
 	}

@@ -29,27 +29,6 @@ static const char help[] =
 
 enum { TIMEOUT = 30 * 1000 * 1000, CONNECTIONS = 16 };
 
-static uint64_t
-mix(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
-
-/*
- * A part of a server's id that no other command has, here or elsewhere: the machine, the process session, the command. A process that
- * replaces this one recognizes our servers by it.
- */
-static uint64_t
-fingerprint(const char *command)
-{
-	char host[256] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	return mix(mix(14695981039346656037u, host) ^ (uint64_t)getsid(0), command);
-}
-
 /* NAME=CMD. */
 static void
 add_provided(const struct cli_argument *t)
@@ -58,6 +37,7 @@ add_provided(const struct cli_argument *t)
 	const char *argument = t->argument, *equals = strchr(argument, '=');
 	struct provided *p;
 	SCOPED struct buf id = {0};
+	char host[256] = "";
 
 	if (!equals || equals == argument)
 		cli_wrong(t, "expected NAME=CMD");
@@ -66,8 +46,14 @@ add_provided(const struct cli_argument *t)
 	*p = (struct provided){.words = proc_words(equals + 1)};
 	if (!p->words)
 		cli_wrong(t, "no command");
+	/*
+	 * A part of its id no other command has, here or elsewhere: the machine, the process session, the command. A process that replaces
+	 * this one recognizes our servers by it.
+	 */
+	gethostname(host, sizeof(host) - 1);
 	if (json_quote(slice_between(argument, equals), &p->name) < 0
-		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument, fingerprint(equals + 1)) < 0
+		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument,
+			slice_hash(slice_hash(0, slice_of(host)) ^ (uint64_t)getsid(0), slice_of(equals + 1))) < 0
 		|| json_quote(buf_slice(&id), &p->id) < 0)
 		cli_no_memory(tool_name);
 	for (const struct provided *other = o->provided; other < p; other++)

@@ -100,6 +100,184 @@ mcp_refuse(struct mcp *m, const struct msg *msg, int code, const char *why)
 	return VERDICT_DROP;
 }
 
+/* --- names of MCP that are used here, and a function to get members --- */
+
+/* Members and methods. */
+static const char mcp_method[] = "method";
+static const char mcp_params[] = "params";
+static const char mcp_result[] = "result";
+static const char mcp_error[] = "error";
+static const char mcp_meta[] = "_meta";
+static const char mcp_capabilities[] = "capabilities";
+static const char mcp_client_info[] = "clientInfo";
+static const char mcp_server_info[] = "serverInfo";
+static const char mcp_instructions[] = "instructions";
+static const char mcp_initialize[] = "initialize";
+static const char mcp_ping[] = "ping";
+static const char mcp_discover[] = "server/discover";
+static const char mcp_listen[] = "subscriptions/listen";
+static const char mcp_acknowledged[] = "notifications/subscriptions/acknowledged";
+static const char mcp_initialized[] = "notifications/initialized";
+static const char mcp_subscribe[] = "resources/subscribe";
+static const char mcp_unsubscribe[] = "resources/unsubscribe";
+static const char mcp_uri[] = "uri";
+static const char mcp_filter[] = "notifications";       /* of subscriptions/listen */
+static const char mcp_uris[] = "resourceSubscriptions"; /* in it */
+static const char mcp_cancelled[] = "notifications/cancelled";
+
+/* Keys in the _meta of 2026-07-28, where there is no handshake; and the last version with one. */
+static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
+static const char mcp_key_capabilities[] = "io.modelcontextprotocol/clientCapabilities";
+static const char mcp_key_client[] = "io.modelcontextprotocol/clientInfo";
+static const char mcp_key_level[] = "io.modelcontextprotocol/logLevel";
+static const char mcp_key_server[] = "io.modelcontextprotocol/serverInfo";
+static const char mcp_key_subscription[] = "io.modelcontextprotocol/subscriptionId";
+static const char mcp_newest[] = "2026-07-28";
+static const char mcp_handshake[] = "\"2025-11-25\""; /* a JSON string */
+
+/* Returns a member that is an object. p NULL: there is none. */
+static inline struct slice
+mcp_object(struct slice object, const char *member)
+{
+	struct slice v = json_get(object, member);
+
+	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
+}
+
+/* MCP over ACP. */
+enum { MCP_ERR_LIMIT = -33000, MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };
+
+/* --- declare.c: which MCP servers an agent supports, and the mcpServers of session/new, load, resume and fork --- */
+
+/* Returns which MCP servers the agent supports, by the result of its initialize. Sets *v2: it speaks version 2 of ACP. */
+enum agent_kind declare_agent_kind(struct slice result, bool *v2);
+/*
+ * Makes the change to the result of initialize that declares support of servers of type acp: *what is the part of result to
+ * replace, and the new text is appended to *with. Returns 1, 0 if no change is needed, or -1 out of memory.
+ */
+int declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with);
+/* Could declare_change change this request, once it is known which servers the agent supports? */
+bool declare_any(const struct mcp *, const struct msg *request);
+/*
+ * Makes the change to the servers that a request declares: replaces servers that the agent does not support, and adds those of
+ * --provide. *what, *with and the returned value are those of declare_claim.
+ */
+int declare_change(struct mcp *, const struct msg *request, struct slice *what, struct buf *with);
+
+/*
+ * --- server.c: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET. The socket exists
+ * while a session uses it; the struct exists while a session or a shim uses it. ---
+ */
+
+struct server {
+	struct server *next;
+	struct mcp *mcp;
+	struct slice name, id;            /* JSON strings, as they were declared; behind the struct */
+	bool by_server_id;                /* declared by serverId */
+	char *path;
+	int listener;                     /* -1: no session uses it */
+	struct loop_fd watch;
+	bool used;                        /* a shim has connected, or it was reported that none has */
+	struct loop_timer unused_timer;   /* until it is reported that no shim has connected */
+	size_t nuses, nconns;
+};
+
+/*
+ * Returns the server of a declaration ({"type":"acp",...}) in this request; declarations with the same name and id have the same
+ * server. Returns NULL on failure, with a message in why.
+ */
+struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, struct buf *why);
+/* Appends the declaration of the stdio server that replaces it. Returns 0, or -1 out of memory. */
+int server_put_stdio(const struct server *, struct buf *to);
+/* Handles the response to a request that declared servers: its session uses them, or after an error they are released. */
+void server_opened(struct mcp *, const struct message *response);
+/* To be called after the response to a prompt of this session: reports its servers to which no shim has connected. */
+void server_prompted(struct mcp *, struct slice session);
+/* To be called after a session was closed: releases its servers. */
+void server_closed(struct mcp *, struct slice session);
+/* Removes a connection that uses the server, which may free it. */
+void server_unref(struct server *);
+/* Frees all servers, and removes their sockets and the directory. */
+void server_end_all(struct mcp *);
+
+/* --- provide.c: commands of --provide, which are offered as servers of type acp --- */
+
+/* Finds the server with this id, a JSON string. NULL: none. */
+const struct provided *provide_by_id(const struct mcp *, struct slice id);
+/* Is this connection id, a JSON string, one that this program makes for a server of --provide, now or before a restart? */
+bool provide_by_connection(const struct mcp *, struct slice id);
+/* Is there room for one more process of this server's command (--max-connections)? */
+bool provide_may_start(const struct mcp *, const struct provided *);
+/*
+ * Starts a command on a shim's socket, so that they are connected directly until either ends. Takes ownership of fd. Reports
+ * failures, and then closes fd.
+ */
+void provide_serve(struct mcp *, const struct provided *, int fd);
+
+/* A command of --provide, running or not. */
+struct command {
+	struct command *next;
+	struct mcp *mcp;
+	const struct provided *what;
+	struct loop_child child;
+	struct loop_timer kill_timer;
+	bool runs;
+	int input;           /* a copy of its standard input, if another process can close that; else -1 */
+	bool input_closed, signalled; /* how it was made to end */
+	/* The owner's: called after the command has ended and was reaped. An end that acp-mcp did not cause has been reported. */
+	void (*ended)(void *arg);
+	void *arg;
+};
+
+/* Starts the command with these as its standard input and output, which the caller still owns. Returns 0, or -1 (reported). */
+int command_start(struct command *, int in, int out);
+/*
+ * Makes the command end: SIGTERM after two seconds, SIGKILL after two more. ours: acp-mcp has closed its input; else the command
+ * has closed its output.
+ */
+void command_finish(struct command *, bool ours);
+/* Ends all commands, those of provide_serve too, and waits at most 2 s for all together. Does not call `ended`. */
+void provide_end_all(struct mcp *);
+
+/*
+ * --- meta.c: what MCP 2026-07-28 has added to params and results, and how to add and remove it. One part is subscriptions/listen, a
+ * request that stays open: the server sends the notifications that its filter names. In older MCP servers send them without a request,
+ * and those of resources after resources/subscribe. ---
+ */
+
+/* All functions that return an int return 0, or -1 out of memory. */
+
+/* Appends params (p NULL or not an object: {}) with these members first in their _meta. */
+int meta_put(struct slice params, struct slice members, struct buf *to);
+
+/*
+ * Removes the members of _meta that only 2026-07-28 has from *params, which become a copy in room: for a server that was
+ * initialized with a handshake. Does nothing if there are none.
+ */
+int meta_strip_envelope(struct slice *params, struct buf *room);
+/* Removes the members of a result that only 2026-07-28 has, which older clients may refuse. As meta_strip_envelope. */
+int meta_strip_result(struct slice *result, struct buf *room);
+
+/*
+ * Appends the members of a filter that ask for changes of lists: those that a server with these capabilities reports. asked: a
+ * filter, to append only the members that it has, too; p NULL: all.
+ */
+int listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to);
+/* Is this method, a JSON string, one of the notifications that belong to subscriptions? */
+bool listen_brings(struct slice method);
+/* Does the filter ask for a notification with this method, a JSON string, and these params? */
+bool listen_wants(struct slice filter, struct slice method, struct slice params);
+/* Appends the array of strings `uris` (p NULL: empty) with uri added, or, if not `with`, without uri. */
+int listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to);
+/* Returns the subscription id in params or in a result, as JSON. p NULL: there is none. */
+struct slice listen_name(struct slice params);
+/* Replaces the subscription id in *value, params or a result: *value becomes a copy in room. Does nothing if there is none. */
+int listen_rename(struct slice *value, struct slice id, struct buf *room);
+/* Appends params (p NULL: none) with this subscription id, JSON, in their _meta. */
+int listen_put_params(struct slice params, struct slice id, struct buf *to);
+
+/* --- filter.c, shim.c --- */
+
 /* filter.c. Returns the exit status. */
 int mcp_run(const struct options *);
 

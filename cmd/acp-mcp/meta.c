@@ -1,7 +1,5 @@
-#include "cmd/acp-mcp/meta.h"
-
-#include "cmd/acp-mcp/names.h"
-#include "lib/acp/msg.h"
+/* What MCP 2026-07-28 has added to params and results. */
+#include "cmd/acp-mcp/mcp.h"
 
 /* Appends a text with another value in the place of `old`. */
 static int

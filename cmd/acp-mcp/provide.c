@@ -1,5 +1,4 @@
-#include "cmd/acp-mcp/provide.h"
-
+/* The commands of --provide. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "lib/base/cli.h"
+#include "cmd/acp-mcp/mcp.h"
 #include "lib/run/proc.h"
 
 /* Microseconds before the first and the second signal to a command that is to end; steps of the wait at the end. */

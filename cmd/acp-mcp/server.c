@@ -1,5 +1,4 @@
-#include "cmd/acp-mcp/server.h"
-
+/* The servers that the agent sees, and their sockets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "cmd/acp-mcp/mcp.h"
 #include "lib/run/directory.h"
 #include "lib/run/socket.h"
 
@@ -94,20 +94,33 @@ make_in(struct socket_dir *d, const char *in)
 }
 
 /*
- * Makes the directory, with access for this user only, in `in`, or in /tmp if the path of a socket would be too long there. Removes
- * stale directories from the same place. Returns 0, 1 if it is in /tmp, or -1 with a message in why.
+ * Makes the directory, if there is none, with access for this user only: in --socket-dir, else in $XDG_RUNTIME_DIR or /tmp; in /tmp, too,
+ * if the path of a socket would be too long there. Removes stale directories from the same place. 0, or -1 with a message in why.
  */
 static int
-make_socket_dir(struct socket_dir *d, const char *in, struct buf *why)
+have_socket_dir(struct mcp *m, struct buf *why)
 {
-	char *real = realpath(in, NULL);
-	bool fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
-	int r = real ? make_in(d, fits ? real : "/tmp") : -1;
+	const char *wanted = m->options->socket_dir, *in = wanted ? wanted : getenv("XDG_RUNTIME_DIR");
+	bool fits = false;
+	char *real;
+	int r = m->sockets.path ? 0 : -1;
 
-	if (r < 0)
-		buf_printf(why, "%s: %s", real && !fits ? "/tmp" : in, strerror(errno));
-	free(real);
-	return r < 0 ? -1 : !fits;
+	while (r < 0) {
+		in = in && *in ? in : "/tmp";
+		real = realpath(in, NULL);
+		fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
+		r = real ? make_in(&m->sockets, fits ? real : "/tmp") : -1;
+		why->n = 0;
+		if (r < 0)
+			buf_printf(why, "%s: %s", real && !fits ? "/tmp" : in, strerror(errno));
+		else if (!fits && wanted)
+			frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->sockets.path);
+		free(real);
+		if (wanted || strcmp(in, "/tmp") == 0)
+			break;
+		in = NULL;
+	}
+	return r;
 }
 
 /* --- the sockets --- */
@@ -165,25 +178,6 @@ accept_ready(void *arg, short revents)
 	}
 }
 
-/* Makes the directory of the sockets, if there is none. */
-static int
-have_socket_dir(struct mcp *m, struct buf *why)
-{
-	const char *in = m->options->socket_dir ? m->options->socket_dir : getenv("XDG_RUNTIME_DIR");
-	int r;
-
-	if (m->sockets.path)
-		return 0;
-	r = make_socket_dir(&m->sockets, in && *in ? in : "/tmp", why);
-	if (r < 0 && !m->options->socket_dir) {
-		why->n = 0;
-		return make_socket_dir(&m->sockets, "/tmp", why);
-	}
-	if (r == 1 && m->options->socket_dir)
-		frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->sockets.path);
-	return r;
-}
-
 /* Removes the socket: no more shims can connect. */
 static void
 retire(struct server *s)
@@ -202,8 +196,6 @@ server_free(struct server *s)
 {
 	retire(s);
 	free(s->path);
-	buf_free(&s->name);
-	buf_free(&s->id);
 	free(s);
 }
 
@@ -319,14 +311,15 @@ server_end_all(struct mcp *m)
 static struct server *
 make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struct buf *why)
 {
-	struct server *s = calloc(1, sizeof(*s));
+	struct server *s = calloc(1, sizeof(*s) + name.n + id.n);
+	char *room = (char *)(s + 1);
 
 	if (!s)
 		goto fail;
-	*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
+	*s = (struct server){.mcp = m, .name = slice_keep(&room, name), .listener = -1, .by_server_id = by_server_id};
+	s->id = slice_keep(&room, id);
 	s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
-	if (buf_add_slice(&s->name, name) < 0 || buf_add_slice(&s->id, id) < 0 || have_socket_dir(m, why) < 0 ||
-		!(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
+	if (have_socket_dir(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
 		goto fail;
 	s->listener = socket_listen(s->path);
 	if (s->listener < 0) {
@@ -359,8 +352,8 @@ server_declared(struct mcp *m, const struct msg *request, struct slice declarati
 		return NULL;
 	}
 	LL_FOREACH(m->servers, s)
-		if (s->listener >= 0 && s->by_server_id == by_server_id && json_string_eq(buf_slice(&s->id), id)
-			&& json_string_eq(buf_slice(&s->name), name))
+		if (s->listener >= 0 && s->by_server_id == by_server_id && json_string_eq(s->id, id)
+			&& json_string_eq(s->name, name))
 			break;
 	if (!s)
 		s = make(m, name, id, by_server_id, why);
@@ -377,7 +370,7 @@ server_put_stdio(const struct server *s, struct buf *to)
 {
 	int r = buf_add_string(to, s->mcp->v2 ? "{\"type\":\"stdio\"" : "{");
 
-	r |= json_add_member(to, acp_server_name, buf_slice(&s->name));
+	r |= json_add_member(to, acp_server_name, s->name);
 	r |= buf_add_string(to, ",\"command\":");
 	r |= json_quote(slice_of(s->mcp->self), to);
 	r |= buf_add_string(to, ",\"args\":[\"--connect\",");

@@ -1,11 +1,10 @@
 /* declare: what an agent says that it takes, what is claimed in its place, and what a session is told of. */
-#include "cmd/acp-mcp/declare.h"
+#include "cmd/acp-mcp/mcp.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/acp-mcp/server.h"
 #include "lib/frame/frame_parts.h"
 #include "tests/unit/check.h"
 
