@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/acp-replay/options.h"
+#include "cmd/acp-replay/plan.h"
 #include "lib/base/cli_line.h"
 #include "lib/recording/home.h"
 #include "lib/run/proc.h"

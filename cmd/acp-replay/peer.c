@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,13 +174,6 @@ live_event(void *arg, enum endpoint_event event)
 }
 
 static void
-err_event(void *arg, enum endpoint_event event)
-{
-	(void)event;
-	advance(arg);
-}
-
-static void
 agent_ended(void *arg, int status)
 {
 	struct peer *p = arg;
@@ -228,30 +220,13 @@ signalled(void *arg, int signal)
 
 /* --- beginning --- */
 
-/* 0, or the exit status that says why not. */
-static int
-start_agent(struct peer *p, int *in, int *out)
-{
-	struct proc_spec spec = {.argv = p->options->command, .death_signal = SIGKILL};
-	enum proc_stage stage = PROC_FORK;
-	int ours[2];
-
-	p->child = (struct loop_child){.pid = proc_start_piped(&spec, 2, ours, &stage), .ended = agent_ended, .arg = p};
-	if (p->child.pid < 0)
-		return cli_not_started(replay_name, spec.argv[0], stage == PROC_EXEC, errno);
-	*in = ours[1];
-	*out = ours[0];
-	p->running = true;
-	return 0;
-}
-
 static int
 open_streams(struct peer *p, int in, int out)
 {
 	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
 	p->live = (struct endpoint){.line = receive_line, .event = live_event, .arg = p};
-	p->err = (struct endpoint){.event = err_event, .arg = p};
+	p->err = (struct endpoint){.event = live_event, .arg = p};
 	if (endpoint_open(&p->live, p->loop, in, out, p->options->limit) < 0 || err < 0 ||
 		endpoint_open(&p->err, p->loop, -1, err, 0) < 0)
 		return -1;
@@ -265,39 +240,14 @@ open_streams(struct peer *p, int in, int out)
 	return 0;
 }
 
-/* Opens the recording of the play, if one is written. 0, or an exit status. */
-static int
-start_recorder(struct peer *p)
-{
-	const struct replay_options *o = p->options;
-	char *why;
-
-	if (!o->check && !o->record)
-		return 0;
-	p->player.recorder = recorder_new(o, &why);
-	if (p->player.recorder)
-		return 0;
-	if (why)
-		cli_warn(replay_name, "%s", why);
-	else
-		cli_warn(replay_name, "%s: %s", o->path, strerror(errno));
-	free(why);
-	return EXIT_USAGE;
-}
-
-static int
-fail_to_start(void)
-{
-	cli_warn(replay_name, "%s", strerror(errno));
-	return EXIT_FAILED;
-}
-
 /* 0, or an exit status. */
 static int
 start(struct peer *p)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	int in = -1, out = -1, status;
+	struct proc_spec spec = {.argv = p->options->command, .death_signal = SIGKILL};
+	enum proc_stage stage = PROC_FORK;
+	int ours[2], status;
 
 	if (items_open(&p->player.plan.items, replay_name, p->options->path, p->options->limit, p->options->hop,
 		p->options->environment) < 0) {
@@ -306,23 +256,25 @@ start(struct peer *p)
 	}
 	p->loop = loop_new(signals, signalled, p);
 	status = p->loop ? player_open(&p->player, p->options, &p->live, &p->err) : -1;
-	if (status != 0)
-		return status < 0 ? fail_to_start() : EXIT_USAGE;
-	status = start_recorder(p);
-	if (status)
-		return status;
+	if (status < 0)
+		goto failed;
+	if (status > 0 || ((p->options->check || p->options->record) && recorder_new(p->options, &p->player.recorder) < 0))
+		return EXIT_USAGE;
 	if (p->options->command) {
-		status = start_agent(p, &in, &out);
-		if (status)
-			return status;
+		p->child = (struct loop_child){.pid = proc_start_piped(&spec, 2, ours, &stage), .ended = agent_ended, .arg = p};
+		if (p->child.pid < 0)
+			return cli_not_started(replay_name, spec.argv[0], stage == PROC_EXEC, errno);
+		p->running = true;
 	} else {
 		cli_waits(replay_name, STDIN_FILENO, p->options->us == ACP_AGENT ? "the client's messages" : "the agent's messages");
-		in = proc_claim(STDIN_FILENO);
-		out = proc_claim(STDOUT_FILENO);
+		ours[1] = proc_claim(STDIN_FILENO);
+		ours[0] = proc_claim(STDOUT_FILENO);
 	}
-	if (in >= 0 && out >= 0 && open_streams(p, in, out) == 0)
+	if (ours[1] >= 0 && ours[0] >= 0 && open_streams(p, ours[1], ours[0]) == 0)
 		return 0;
-	return fail_to_start();
+failed:
+	cli_warn(replay_name, "%s", strerror(errno));
+	return EXIT_FAILED;
 }
 
 /* --- the end --- */

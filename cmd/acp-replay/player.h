@@ -9,8 +9,35 @@
 #include <utlist.h>
 
 #include "cmd/acp-replay/plan.h"
-#include "cmd/acp-replay/recorder.h"
+#include "lib/recording/recording.h"
 #include "lib/run/endpoint.h"
+
+/* --- recorder.c: what happens while a recording is played is written as a recording, and compared with what was recorded --- */
+
+struct recorder;
+
+/* 0, or -1: what is wrong has been reported. The options have to stay. Free it in any case. */
+int recorder_new(const struct replay_options *, struct recorder **);
+void recorder_free(struct recorder *);
+
+/* All below does nothing where the recorder is NULL. */
+
+/*
+ * What a side has done: sent a line, which is a RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR; sent one that was
+ * too long to be read, RECORD_LOST; sent its last, RECORD_EOF. line p NULL for the latter two.
+ */
+void recorder_put(struct recorder *, enum record_kind, enum acp_side from, struct slice line);
+/* The agent has ended; status as waitpid has it. */
+void recorder_exit(struct recorder *, int status);
+/* Writes what has happened so far. */
+void recorder_flush(struct recorder *);
+/*
+ * All is over: --check and --update. played: all of the recording was, and nothing else. kept: why the recording may not be replaced,
+ * or NULL. Returns an exit status: 1 where something differs.
+ */
+int recorder_end(struct recorder *, bool played, const char *kept);
+
+/* --- the player --- */
 
 struct player {
 	const struct replay_options *options;
@@ -98,7 +125,6 @@ struct differences {
 struct candidate {
 	uint32_t item;     /* the one that is meant */
 	uint32_t expected; /* what has to come before it: it is too early */
-	bool close;        /* it fits with the same ids and directories */
 };
 
 static inline const struct item *

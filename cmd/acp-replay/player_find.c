@@ -123,7 +123,7 @@ try_candidate(struct player *p, uint32_t item, const struct msg *live, struct ca
 	expected = find_earlier(p, item);
 	if (f->item != ITEM_NONE && (expected != ITEM_NONE || (f->expected == ITEM_NONE && !close)))
 		return 0;
-	*f = (struct candidate){item, expected, close};
+	*f = (struct candidate){item, expected};
 	return expected == ITEM_NONE && close;
 }
 
@@ -146,7 +146,7 @@ player_find(struct player *p, const struct msg *live, struct candidate *f)
 	uint32_t item = ITEM_NONE;
 	int r = 0;
 
-	*f = (struct candidate){ITEM_NONE, ITEM_NONE, false};
+	*f = (struct candidate){ITEM_NONE, ITEM_NONE};
 	while (r == 0 && (item = player_next_of_method(p, live, l, item)) != ITEM_NONE)
 		r = try_candidate(p, item, live, f);
 	return r < 0 ? r : f->item != ITEM_NONE && f->expected == ITEM_NONE;

@@ -1,5 +1,4 @@
-#include "cmd/acp-replay/recorder.h"
-
+/* What happens is written as a recording, which acp-diff compares with the one that is played. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/acp-replay/player.h"
 #include "lib/base/cli.h"
 #include "lib/run/log.h"
-#include "lib/run/loop.h"
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
@@ -21,7 +20,7 @@ struct recorder {
 	struct replace file;    /* --update: the recording */
 	int fd;                 /* --check: what is written; -1: it has a name */
 	char *inputs[2];        /* the recording */
-	char *pattern;          /* the name of the log, as strftime wants it */
+	char *scratch;          /* its name while it has one */
 	bool any;               /* a line has been written */
 	uint64_t began;         /* us, on the loop's clock */
 };
@@ -41,78 +40,47 @@ begin_log(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *wh
 		r->options->command, NULL);
 }
 
-/* A name in which strftime finds no directives. NULL out of memory. */
-static char *
-plain_name(const char *path)
-{
-	struct buf b = {0};
-
-	for (; *path; path++)
-		if (buf_add(&b, *path == '%' ? "%%" : path, *path == '%' ? 2 : 1) < 0)
-			break;
-	if (!*path && buf_string(&b))
-		return b.p;
-	buf_free(&b);
-	return NULL;
-}
-
-static int
-open_log(struct recorder *r, const char *path, char **why)
-{
-	struct log_spec spec = {.begin = begin_log, .arg = r, .inputs = r->inputs};
-
-	r->pattern = plain_name(path);
-	if (!r->pattern)
-		return -1;
-	spec.path = r->pattern;
-	r->log = log_open(&spec, why);
-	return r->log ? 0 : -1;
-}
-
 static int
 open_files(struct recorder *r, char **why)
 {
 	const struct replay_options *o = r->options;
 	const char *directory = getenv("TMPDIR");
-	char *path;
-	int result;
+	struct log_spec spec = {.path = o->record, .plain = true, .begin = begin_log, .arg = r, .inputs = r->inputs};
 
-	if (o->record)
-		return open_log(r, o->record, why);
 	if (o->update) {
 		if (replace_open(&r->file, o->path, NULL, why) < 0 || replace_begin(&r->file, 0600) < 0 ||
 			(r->fd = open(r->file.copy, O_RDONLY | O_CLOEXEC)) < 0)
 			return -1;
-		return open_log(r, r->file.copy, why);
+		spec.path = r->file.copy;
+	} else if (!o->record) {
+		spec.path = r->scratch = bytes_printf("%s/acp-replay.XXXXXX", directory && *directory ? directory : "/tmp");
+		r->fd = r->scratch ? mkostemp(r->scratch, O_CLOEXEC) : -1;
+		if (r->fd < 0)
+			return -1;
 	}
-	path = bytes_printf("%s/acp-replay.XXXXXX", directory && *directory ? directory : "/tmp");
-	r->fd = path ? mkostemp(path, O_CLOEXEC) : -1;
-	result = r->fd < 0 ? -1 : open_log(r, path, why);
-	if (r->fd >= 0)
-		unlink(path);
-	free(path);
-	return result;
+	r->log = log_open(&spec, why);
+	if (r->scratch)
+		unlink(r->scratch);
+	return r->log ? 0 : -1;
 }
 
-struct recorder *
-recorder_new(const struct replay_options *o, char **why)
+int
+recorder_new(const struct replay_options *o, struct recorder **made)
 {
-	struct recorder *r = calloc(1, sizeof(*r));
-	int error;
+	struct recorder *r = *made = calloc(1, sizeof(*r));
+	char *why = NULL;
 
-	*why = NULL;
-	if (!r)
-		return NULL;
-	r->options = o;
-	r->fd = -1;
-	r->inputs[0] = (char *)(size_t)o->path;
-	r->began = loop_clock();
-	if (open_files(r, why) == 0)
-		return r;
-	error = errno;
-	recorder_free(r);
-	errno = error;
-	return NULL;
+	if (r) {
+		*r = (struct recorder){.options = o, .fd = -1, .inputs = {(char *)(size_t)o->path}, .began = loop_clock()};
+		if (open_files(r, &why) == 0)
+			return 0;
+	}
+	if (why)
+		cli_warn(replay_name, "%s", why);
+	else
+		cli_warn(replay_name, "%s: %s", o->path, strerror(errno));
+	free(why);
+	return -1;
 }
 
 void
@@ -124,7 +92,7 @@ recorder_free(struct recorder *r)
 		log_close(r->log, 0);
 	replace_close(&r->file);
 	proc_close(r->fd);
-	free(r->pattern);
+	free(r->scratch);
 	free(r);
 }
 
