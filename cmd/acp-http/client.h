@@ -2,15 +2,11 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
-#include <uthash.h>
-#include <utlist.h>
-
 #include "cmd/acp-http/http.h"
 
 enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all of them: many servers take no longer header */
 
 struct client;
-struct stream;
 
 /* A transfer of libcurl's. */
 struct transfer {
@@ -25,7 +21,7 @@ struct transfer {
 /* Streamable HTTP: each message is a POST. What the server sends comes on event streams. */
 struct posts {
 	struct post *queue;
-	struct stream *streams;       /* by session */
+	struct stream *streams;       /* event streams, by session */
 	size_t queued;                /* bytes */
 	char *id;                     /* the connection's; NULL: not initialized */
 	bool http1;                   /* the server does not speak HTTP/2 */
@@ -96,37 +92,5 @@ void posts_send(struct client *, const struct message *);
 size_t posts_steer(struct client *);
 /* Ends the connection when all has been sent. */
 void posts_finish(struct client *);
-
-/* --- streams.c --- */
-
-/* An event stream: of a session, or of the connection (empty name). What is posted for it waits until it is open. */
-struct stream {
-	struct client *client;
-	struct transfer get;
-	bool wanted;                  /* to be opened */
-	bool open;                    /* the server has accepted it */
-	unsigned refused;             /* the status that it was refused with; 0: it was not */
-	bool paused, ended;           /* ended: the session is closed */
-	bool blocked;                 /* a POST for it is under way, or waits; while POSTs are started */
-	struct buf line, data;        /* of an event */
-	bool has_data;
-	uint64_t pause;               /* before it is opened again */
-	struct loop_timer again, deadline;
-	uint64_t opened, lost;        /* when it was, the last time */
-	UT_hash_handle hh;
-	char name[];
-};
-
-/* A transfer of Streamable HTTP (transfer_new): for a session, or for the connection (empty name). */
-CURL *posts_transfer(struct client *, struct transfer *, const char *session, void (*done)(void *arg, CURLcode), void *arg);
-/* The stream of a session, or of the connection (empty name), which need not be open; NULL out of memory. */
-struct stream *stream_of(struct client *, struct slice name);
-/* Reads it, opens it and ends it as may be. */
-void stream_steer(struct stream *);
-void stream_free(struct stream *);
-/* Bytes of it, in any pieces. 0, or -1: it has to be given up. */
-int stream_receive(struct stream *, struct slice);
-/* A message of the server. */
-void stream_message(struct client *, struct buf *text);
 
 #endif

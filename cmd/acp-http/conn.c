@@ -1,4 +1,4 @@
-/* A connection of the protocol: an agent of its own, and a client behind a WebSocket, plain lines, or event streams (flow.c). */
+/* A connection of the protocol: an agent of its own, and a client behind a WebSocket, plain lines, or event streams (exchange.c). */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,27 +11,6 @@ enum {
 	AFTER_TERM = 2 * 1000 * 1000,
 	STDERR_LINE = 16 * 1024,    /* of an agent; longer ones come in pieces, a line each */
 };
-
-/* --- requests that wait --- */
-
-void
-conn_wait(struct conn *c, struct exchange *x)
-{
-	x->conn = c;
-	x->gone = conn_forget;
-	DL_APPEND2(c->waiting, x, waits_prev, waits_next);
-}
-
-void
-conn_forget(struct exchange *x)
-{
-	struct conn *c = x->conn;
-
-	DL_DELETE2(c->waiting, x, waits_prev, waits_next);
-	x->conn = NULL;
-	if (c->initialize.p && !c->waiting)
-		conn_leave(c, "the client has left");
-}
 
 static void
 idle_expired(void *arg)
@@ -106,7 +85,6 @@ conn_free(struct conn *c)
 	loop_remove_timer(loop, &c->exit_timer);
 	loop_remove_timer(loop, &c->idle);
 	loop_remove_timer(loop, &c->beat);
-	loop_remove_task(loop, &c->task);
 	if (c->child.pid > 0) {
 		/* Nothing of it is left running: its group lives as long as it is not buried. */
 		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
@@ -128,6 +106,7 @@ conn_free(struct conn *c)
 	buf_free(&c->initialize);
 	endpoint_close(&c->err);
 	link_close(&c->link);
+	loop_remove_task(loop, &c->task);
 	free(c);
 	if (s->service.leaving && !s->conns)
 		loop_stop(loop);
@@ -214,6 +193,9 @@ update(void *arg)
 	struct loop *loop = c->server->service.loop;
 	struct exchange *x;
 
+	/* Nobody waits for the response to initialize any more. */
+	if (c->initialize.p && !c->waiting)
+		conn_leave(c, "the client has left");
 	flow_steer(c);
 	link_steer(&c->link, c->channel ? c->channel->far.out.queued : c->queued, c->channel ? QUEUE_HIGH : c->server->options->queue);
 	if (c->channel)
@@ -275,27 +257,13 @@ agent_ended(void *arg, int status)
 	conn_wake(c);
 }
 
-/* 0, or -1 with errno. */
-static int
-start_agent(struct conn *c)
-{
-	struct server *s = c->server;
-	struct proc_spec spec = {.argv = s->options->command, .death_signal = SIGKILL, .guardian = &s->guardian};
-	int ours[3];
-
-	c->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, NULL), .ended = agent_ended, .arg = c};
-	if (c->child.pid < 0)
-		return -1;
-	loop_add_child(s->service.loop, &c->child);
-	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
-	return (link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) < 0 ? -1 : 0;
-}
-
 struct conn *
 conn_new(struct server *s, enum profile profile)
 {
 	struct conn *c = calloc(1, sizeof(*c));
+	struct proc_spec spec = {.argv = s->options->command, .death_signal = SIGKILL, .guardian = &s->guardian};
 	unsigned char bytes[ID_BYTES];
+	int ours[3];
 
 	if (!c)
 		return NULL;
@@ -303,6 +271,8 @@ conn_new(struct server *s, enum profile profile)
 	c->profile = profile;
 	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_message,
 		.changed = conn_wake, .arg = c};
+	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
+	c->child = (struct loop_child){.ended = agent_ended, .arg = c};
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	c->idle = (struct loop_timer){.expired = idle_expired, .arg = c};
 	c->beat = (struct loop_timer){.expired = flow_beat, .arg = c};
@@ -313,9 +283,14 @@ conn_new(struct server *s, enum profile profile)
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
 		snprintf(c->label, sizeof(c->label), "%.*s", LABEL, c->id);
+		c->child.pid = proc_start_piped(&spec, 3, ours, NULL);
 	}
-	if (c->id[0] && start_agent(c) == 0 && (c->own = flow_of(c, slice("", 0))))
-		return c;
+	if (c->child.pid > 0) {
+		loop_add_child(s->service.loop, &c->child);
+		if ((link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) == 0 &&
+			(c->own = flow_of(c, slice("", 0))))
+			return c;
+	}
 	report(&s->service, NULL, "%s: %s", s->options->command[0], errno == ENOENT ? "command not found" : strerror(errno));
 	conn_free(c);
 	return NULL;

@@ -209,12 +209,6 @@ layer_write(void *easy, const void *from, size_t size)
 }
 
 static void
-layer_finish(void *easy)
-{
-	(void)easy;
-}
-
-static void
 connected(void *arg, CURLcode code)
 {
 	struct client *c = arg;
@@ -228,7 +222,7 @@ connected(void *arg, CURLcode code)
 	}
 	curl_easy_getinfo(c->connect.easy, CURLINFO_ACTIVESOCKET, &fd);
 	own = dup(fd);
-	c->layer = (struct io_layer){.read = layer_read, .write = layer_write, .finish = layer_finish, .arg = c->connect.easy};
+	c->layer = (struct io_layer){.read = layer_read, .write = layer_write, .arg = c->connect.easy};
 	c->far = (struct endpoint){.line = far_line, .event = far_event, .arg = c, .layer = ws ? &c->layer : NULL};
 	if (own < 0 || endpoint_open(&c->far, c->service.loop, own, own, ws ? 0 : c->options->limit) < 0 || (ws && shake_hands(c) < 0))
 		client_over(c, "cannot connect: %s", strerror(errno));
@@ -236,26 +230,7 @@ connected(void *arg, CURLcode code)
 		connection_up(c);
 }
 
-static void
-far_open(struct client *c)
-{
-	CURL *e = transfer_new(c, &c->connect, connected, c);
-
-	curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
-	curl_easy_setopt(e, CURLOPT_HTTPPROXYTUNNEL, 1L);
-	curl_easy_setopt(e, CURLOPT_SSL_ENABLE_ALPN, 0L);
-	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	transfer_start(c, &c->connect);
-}
-
 /* --- the end --- */
-
-/* Bytes that the remote end has accepted, and that it has sent. */
-static uint64_t
-moved(const struct client *c)
-{
-	return c->received + (c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written);
-}
 
 static void
 client_changed(void *arg)
@@ -284,7 +259,8 @@ static void
 exit_timer_expired(void *arg)
 {
 	struct client *c = arg;
-	uint64_t now = moved(c);
+	/* Bytes that the remote end has accepted, and that it has sent. */
+	uint64_t now = c->received + (c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written);
 
 	if (c->hurried)
 		client_over(c, NULL);
@@ -381,14 +357,21 @@ static int
 run(struct client *c)
 {
 	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO), status = EXIT_FAILED;
+	CURL *e;
 
 	c->service = (struct service){.options = c->options, .leave = leave, .owner = c};
 	c->link = (struct link){.service = &c->service, .remote = ACP_AGENT, .send = send_message, .changed = client_changed, .arg = c};
 	c->changed = client_changed;
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	if (in >= 0 && out >= 0 && service_open(&c->service) == 0 && link_open(&c->link, in, out) == 0 && transfers_open(c) == 0) {
-		if (c->profile != PROFILE_HTTP)
-			far_open(c);
+		if (c->profile != PROFILE_HTTP) {
+			e = transfer_new(c, &c->connect, connected, c);
+			curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
+			curl_easy_setopt(e, CURLOPT_HTTPPROXYTUNNEL, 1L);
+			curl_easy_setopt(e, CURLOPT_SSL_ENABLE_ALPN, 0L);
+			curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+			transfer_start(c, &c->connect);
+		}
 		client_changed(c);
 		if (loop_run(c->service.loop) == 0)
 			status = outcome(c);

@@ -89,15 +89,6 @@ read_head(struct exchange *x, char *head, size_t n)
 	return *after ? 400 : 0;
 }
 
-/* The end of the first head, its empty line included; 0: it has not come. LF alone counts too, and is refused later. */
-static size_t
-head_end(const struct buf *in)
-{
-	const char *end = memmem(in->p, in->n, "\n\r\n", 3), *bare = memmem(in->p, in->n, "\n\n", 2);
-
-	return bare && (!end || bare < end) ? (size_t)(bare + 2 - in->p) : end ? (size_t)(end + 3 - in->p) : 0;
-}
-
 static void
 consume(struct channel *ch, size_t n)
 {
@@ -108,7 +99,10 @@ consume(struct channel *ch, size_t n)
 static bool
 begin_request(struct channel *ch)
 {
-	size_t n = head_end(&ch->in);
+	const struct buf *in = &ch->in;
+	/* The end of the first head, its empty line included; 0: it has not come. LF alone counts too, and is refused later. */
+	const char *end = memmem(in->p, in->n, "\n\r\n", 3), *bare = memmem(in->p, in->n, "\n\n", 2);
+	size_t n = bare && (!end || bare < end) ? (size_t)(bare + 2 - in->p) : end ? (size_t)(end + 3 - in->p) : 0;
 	struct exchange *x;
 	unsigned status;
 	const char *value;

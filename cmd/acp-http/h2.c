@@ -123,17 +123,6 @@ read_data(nghttp2_session *session, int32_t stream, uint8_t *to, size_t n, uint3
 	return taken == 0 && !end ? NGHTTP2_ERR_DEFERRED : (ssize_t)taken;
 }
 
-static void
-forgive(struct channel *ch)
-{
-	uint64_t now = loop_now(ch->server->service.loop), seconds = (now - ch->forgiven) / 1000000;
-
-	if (seconds == 0)
-		return;
-	ch->forgiven = now;
-	ch->noise = ch->noise > seconds * NOISE_SECOND ? ch->noise - (unsigned)(seconds * NOISE_SECOND) : 0;
-}
-
 int
 h2_open(struct channel *ch)
 {
@@ -164,9 +153,13 @@ h2_open(struct channel *ch)
 void
 h2_receive(struct channel *ch, struct slice bytes)
 {
+	uint64_t now = loop_now(ch->server->service.loop), forgive = (now - ch->forgiven) / 1000000 * NOISE_SECOND;
 	ssize_t n;
 
-	forgive(ch);
+	if (forgive > 0) {
+		ch->forgiven = now;
+		ch->noise -= ch->noise > forgive ? (unsigned)forgive : ch->noise;
+	}
 	n = nghttp2_session_mem_recv(ch->h2, (const uint8_t *)bytes.p, bytes.n);
 	if (n == NGHTTP2_ERR_NOMEM || n == NGHTTP2_ERR_CALLBACK_FAILURE || n == NGHTTP2_ERR_FLOODED || n == NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
 		report_verbose(&ch->server->service, NULL, "HTTP/2: %s: closing the connection", nghttp2_strerror((int)n));

@@ -72,28 +72,20 @@ accept_again(void *arg)
 	loop_watch(s->service.loop, &s->listener, POLLIN);
 }
 
-/* So that the system notices a client that has vanished also where no pings are sent; and nothing waits for more to be sent with it. */
-static void
-keep_alive(int fd)
-{
-	int on = 1, idle_s = 60, interval_s = 15, count = 4;
-
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
 static void
 accept_one(void *arg, short revents)
 {
 	struct server *s = arg;
-	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1, idle_s = 60, interval_s = 15, count = 4;
 
 	(void)revents;
 	if (fd >= 0) {
-		keep_alive(fd);
+		/* A client that has vanished is noticed also where no pings are sent; and nothing waits for more to be sent with it. */
+		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+		setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+		setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+		setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		channel_new(s, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 		/* It stays ready: not to be asked again at once. */

@@ -85,14 +85,14 @@ conn_wake(void *arg)
 void conn_free(struct conn *);
 /* The server leaves. */
 void conn_end(struct conn *);
+
+/* --- exchange.c: a request and its response; and what event streams carry --- */
+
 /* The response to this request waits for the agent; and no longer. */
 void conn_wait(struct conn *, struct exchange *);
 void conn_forget(struct exchange *);
 /* A POST has come, or a response has been sent: the connection is in use. */
 void conn_touch(struct conn *);
-
-/* --- flow.c --- */
-
 /* The flow of a session, or of the connection (empty name); NULL: out of memory, or there are too many. */
 struct flow *flow_of(struct conn *, struct slice name);
 void flow_free(struct flow *);
@@ -108,8 +108,6 @@ void flow_steer(struct conn *);
 /* A timer of the connection: a comment on each stream that waits. */
 void flow_beat(void *conn);
 
-/* --- exchange.c: a request and its response --- */
-
 struct exchange {
 	struct exchange *prev, *next;          /* of the channel */
 	struct exchange *waits_prev, *waits_next; /* of the connection */
@@ -124,8 +122,6 @@ struct exchange {
 	size_t sent;              /* of it */
 	bool streams;             /* or an event stream ... */
 	struct flow *flow;        /* ... of this; NULL: it is over */
-	size_t (*read)(struct flow *, char *to, size_t n, bool *end); /* bytes of it; *end: nothing more will come */
-	void (*gone)(struct exchange *); /* it ends while it has a flow, or waits */
 	struct conn *conn;        /* in whose list of waiting exchanges it is; or NULL */
 };
 

@@ -26,18 +26,6 @@ client_over(struct client *c, const char *why, ...)
 
 /* --- cookies: a line "NAME=VALUE" each, kept in a file from one connection to the next --- */
 
-/* Appends the value of a Cookie header. All three return 0, or -1 with errno. */
-static int
-cookies_header(const struct buf *jar, struct buf *to)
-{
-	struct slice left = buf_slice(jar), line;
-
-	while (line_next(&left, &line))
-		if (line.n > 0 && ((to->n > 0 && buf_add_string(to, "; ") < 0) || buf_add_slice(to, line) < 0))
-			return -1;
-	return 0;
-}
-
 /* Max-Age counts before Expires (RFC 6265). */
 static bool
 is_over(const char *attributes)
@@ -53,7 +41,7 @@ is_over(const char *attributes)
 	return when != -1 && when <= time(NULL);
 }
 
-/* Stores the cookie of a Set-Cookie header's value. */
+/* Stores the cookie of a Set-Cookie header's value. 0, or -1 with errno. */
 static int
 cookies_set(struct buf *jar, const char *header)
 {
@@ -72,25 +60,9 @@ cookies_set(struct buf *jar, const char *header)
 			r = buf_printf(&made, "%.*s\n", (int)line.n, line.p);
 	if (r == 0 && n + 2 <= COOKIES_MOST && !is_over(name + n))
 		r = buf_printf(&made, "%.*s\n", (int)n, name);
-	if (r == 0) {
-		buf_free(jar);
+	buf_free(r == 0 ? jar : &made);
+	if (r == 0)
 		*jar = made;
-	} else {
-		buf_free(&made);
-	}
-	return r;
-}
-
-/* Writes the jar to a file. */
-static int
-cookies_write(const struct buf *jar, const char *path)
-{
-	struct replace file = {0};
-	char *why = NULL;
-	int r = replace_open(&file, path, NULL, &why) < 0 ? -1 : replace_with(&file, 0600, buf_slice(jar));
-
-	replace_close(&file);
-	free(why);
 	return r;
 }
 
@@ -98,8 +70,15 @@ void
 client_cookie(struct client *c, const char *value)
 {
 	const char *path = c->options->cookies;
-	int r = value ? cookies_set(&c->cookies, value) : path && c->new_cookies ? cookies_write(&c->cookies, path) : 0;
+	struct replace file = {0};
+	char *why = NULL;
+	int r = value ? cookies_set(&c->cookies, value) : 0;
 
+	if (!value && path && c->new_cookies) {
+		r = replace_open(&file, path, NULL, &why) < 0 ? -1 : replace_with(&file, 0600, buf_slice(&c->cookies));
+		replace_close(&file);
+		free(why);
+	}
 	c->new_cookies = value;
 	if (r < 0)
 		report(&c->service, NULL, "--cookies %s: %s", path ? path : "", strerror(errno));
@@ -238,10 +217,14 @@ CURL *
 transfer_new(struct client *c, struct transfer *t, void (*done)(void *arg, CURLcode), void *arg)
 {
 	const struct options *o = c->options;
+	struct slice left = buf_slice(&c->cookies), line;
 	SCOPED struct buf cookies = {0};
 	CURL *e = curl_easy_init();
 
-	*t = (struct transfer){.easy = e, .done = done, .arg = arg, .failed = cookies_header(&c->cookies, &cookies) < 0};
+	*t = (struct transfer){.easy = e, .done = done, .arg = arg};
+	while (line_next(&left, &line))
+		if (line.n > 0)
+			t->failed |= buf_printf(&cookies, "%s%.*s", cookies.n ? "; " : "", (int)line.n, line.p) < 0;
 	for (const char *const *h = o->headers; h && *h; h++)
 		transfer_header(t, "%s", *h);
 	if (o->token.p)
