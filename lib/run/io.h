@@ -16,7 +16,7 @@
 
 enum io_kind { IO_CLOSED, IO_PIPE, IO_SOCKET, IO_POLLED, IO_FILE };
 
-/* What lies between a socket and the bytes: TLS. read and write as io_read and io_writev; finish (may be NULL): the last byte has been written. */
+/* What lies between a socket and the bytes: TLS. read and write as io_read and io_writev; finish (or NULL): all has been written. */
 struct io_layer {
 	ssize_t (*read)(void *arg, void *to, size_t n);
 	ssize_t (*write)(void *arg, const void *from, size_t n);
