@@ -93,7 +93,7 @@ int json_unescape(struct slice string, struct buf *to);
 int json_quote(struct slice text, struct buf *to);
 /*
  * Appends a format, in which %s is a string, %u a uint64_t, %b a slice as it is, %t one as plain text (text_plain), and %j one as a
- * JSON string. Nothing else begins with %. 0, or -1 out of memory.
+ * JSON string. Nothing else begins with %. scripts/formats checks the types, as no compiler does. 0, or -1 out of memory.
  */
 int json_format(struct buf *to, const char *format, ...);
 /*
