@@ -423,7 +423,7 @@ log_reopen(struct log *l, char **why)
 	*why = NULL;
 	if (!l->spec.path || l->reader != READER_OPEN)
 		return 0;
-	name = log_file_name(l->spec.path);
+	name = l->spec.plain ? strdup(l->spec.path) : log_file_name(l->spec.path);
 	if (!name)
 		return -1;
 	add_due(l);
