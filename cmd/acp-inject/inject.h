@@ -100,7 +100,7 @@ void later_free(struct later *);
 struct inject {
 	const struct options *options;
 	struct frame *frame;
-	struct buf reported;       /* kinds of failures that were reported, a line each, with a newline before it, too; */
+	struct buf reported;       /* kinds of failures that were reported, each between two NULs */
 	unsigned nreported;        /* how many */
 	bool silence_reported;     /* it was reported that a dropped request gets no response */
 	struct commands *commands; /* to recognize prompts that are commands */

@@ -114,8 +114,10 @@ is_new_kind(struct inject *in, const char *rule, const char *why, const struct m
 	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
 	SCOPED struct buf kind = {0};
 
-	if (buf_printf(&kind, "\n%s %d ", rule, (int)message->msg.kind) < 0 || buf_add(&kind, why, strcspn(why, "0123456789\"({[")) < 0 ||
-		buf_add_slice(&kind, method) < 0 || buf_add_slice(&kind, update) < 0 || buf_add(&kind, "\n", 1) < 0)
+	/* Neither words nor JSON text hold a NUL. */
+	if (buf_add(&kind, "", 1) < 0 || buf_printf(&kind, "%s %d ", rule, (int)message->msg.kind) < 0 ||
+		buf_add(&kind, why, strcspn(why, "0123456789\"({[")) < 0 || buf_add_slice(&kind, method) < 0 ||
+		buf_add_slice(&kind, update) < 0 || buf_add(&kind, "", 1) < 0)
 		return false;
 	if (in->nreported == REPORTED_MOST || (in->reported.n && memmem(in->reported.p, in->reported.n, kind.p, kind.n)))
 		return false;

@@ -14,8 +14,7 @@ begin(struct watch *w, const struct watch_start *start)
 	if (start->same)
 		return 0;
 	t->table.recordings++;
-	/* No row needs what the sessions of the recording before have used. */
-	return span_forget(t->span) < 0 ? -1 : span_begin(t->span, start->started);
+	return span_begin(t->span, start->started);
 }
 
 static int

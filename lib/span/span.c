@@ -373,24 +373,12 @@ see_event(void *arg, const struct session_event *e)
 
 /* --- all --- */
 
-int
-span_forget(struct span *sp)
-{
-	const struct usage_spec spec = {.event = count, .arg = sp};
-	struct usage *fresh = usage_new(&spec);
-
-	if (!fresh)
-		return -1;
-	usage_free(sp->usage);
-	sp->usage = fresh;
-	return 0;
-}
-
 struct span *
 span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 {
 	static const struct session_limits limits = {.sessions = 64 * 1024, .calls = 16 * 1024};
 	struct span *sp = calloc(1, sizeof(*sp));
+	const struct usage_spec spec = {.event = count, .arg = sp};
 
 	if (!sp)
 		return NULL;
@@ -398,7 +386,8 @@ span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 	sp->arg = arg;
 	usage_words(&sp->words);
 	sp->sessions = sessions_new(see_event, sp, &limits);
-	if (sp->sessions && span_forget(sp) == 0)
+	sp->usage = usage_new(&spec);
+	if (sp->sessions && sp->usage)
 		return sp;
 	span_free(sp);
 	return NULL;

@@ -110,8 +110,6 @@ int span_begin(struct span *, double started);
 int span_see(struct span *, const struct message *);
 /* The stream has ended. */
 int span_end(struct span *);
-/* Forgets, after an end, what sessions have used: who reads many recordings may not need it. */
-int span_forget(struct span *);
 /* s since 1970 of what is read, or 0; and what has been counted, for the names of agents and models. */
 double span_started(const struct span *);
 /* What it knows them by: data are those above. */

@@ -30,10 +30,13 @@ static const struct {
 void
 usage_agent_infer(const char *name, const char *version, struct agent *to)
 {
-	unsigned major = 0, minor = 0;
+	char digits[2][9] = {"", ""};
+	unsigned major, minor;
 
 	/* What has no number is 0. */
-	sscanf(version + (*version == 'v'), "%8u%*c%8u", &major, &minor);
+	sscanf(version + (*version == 'v'), "%8[0-9]%*c%8[0-9]", digits[0], digits[1]);
+	major = (unsigned)strtoul(digits[0], NULL, 10);
+	minor = (unsigned)strtoul(digits[1], NULL, 10);
 	for (size_t i = 0; i < sizeof(agents) / sizeof(*agents); i++) {
 		if (!strcasestr(name, agents[i].name))
 			continue;

@@ -12,7 +12,7 @@ usage_entry_put_cost(struct buf *to, struct slice currency, struct decimal amoun
 {
 	return -((to->p[to->n - 1] != '[' && buf_add(to, ",", 1)) || buf_add_string(to, "{\"amount\":") || decimal_put(amount, 0, to)
 		|| buf_add_string(to, ",\"currency\":") || json_quote(currency, to)
-		|| (decimal_compare(most, amount) != 0 && (buf_add_string(to, ",\"at_most\":") || decimal_put(most, 0, to)))
+		|| (decimal_compare(most, amount) > 0 && (buf_add_string(to, ",\"at_most\":") || decimal_put(most, 0, to)))
 		|| buf_add(to, "}", 1));
 }
 
