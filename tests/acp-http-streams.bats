@@ -132,6 +132,34 @@ post() {
 	assert kill -0 "$SERVER"
 }
 
+@test "a client that leaves as the response to its initialize comes takes its own connection with it, and no other" {
+	local first
+	cat >agent <<-'END'
+		read -r line
+		: >asked
+		until [ -e go ]; do sleep 0.02; done
+		echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+		: >told
+		cat >/dev/null
+	END
+	serve -- sh agent
+	curl -sS -H 'Content-Type: application/json' -d "$initialize" "http://127.0.0.1:$PORT/acp" >/dev/null 2>&1 &
+	first=$!
+	wait_for test -e asked
+	# Both have happened when the server looks.
+	kill -STOP "$SERVER"
+	: >go
+	wait_for test -e told
+	kill -KILL "$first"
+	wait "$first" || true
+	kill -CONT "$SERVER"
+	post -d "$initialize"
+	assert_equal "$STATUS" 200
+	wait_for agents_left 4 # the server with its guardian, and the second client's agent with its cat
+	kill -TERM "$SERVER"
+	ends "$SERVER" 0
+}
+
 # bats test_tags=slow
 @test "floods of HTTP/2 frames end the connection, not the server" {
 	local kind

@@ -58,6 +58,11 @@ send_message(void *arg, const struct message *m)
 {
 	struct conn *c = arg;
 
+	/* Who waited for that has left since the loop last ran its tasks. */
+	if (c->initialize.p && !c->waiting) {
+		conn_leave(c, "the client has left");
+		return;
+	}
 	if (c->initialize.p && m->msg.kind == MSG_RESPONSE && msg_same_id(m->msg.id, buf_slice(&c->initialize)))
 		send_initialized(c, m);
 	else if (c->profile == PROFILE_HTTP)
