@@ -132,7 +132,7 @@ post() {
 	assert kill -0 "$SERVER"
 }
 
-@test "a client that leaves as the response to its initialize comes takes its own connection with it, and no other" {
+@test "a client that leaves as the response to its initialize comes ends its own connection at most: the server lives on" {
 	local first
 	cat >agent <<-'END'
 		read -r line
@@ -155,9 +155,9 @@ post() {
 	kill -CONT "$SERVER"
 	post -d "$initialize"
 	assert_equal "$STATUS" 200
-	wait_for agents_left 4 # the server with its guardian, and the second client's agent with its cat
 	kill -TERM "$SERVER"
 	ends "$SERVER" 0
+	wait_for agents_left 0
 }
 
 # bats test_tags=slow
