@@ -137,22 +137,24 @@ post() {
 	cat >agent <<-'END'
 		read -r line
 		: >asked
-		until [ -e go ]; do sleep 0.02; done
+		read -r line <go
 		echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 		: >told
 		cat >/dev/null
 	END
+	mkfifo go
 	serve -- sh agent
 	curl -sS -H 'Content-Type: application/json' -d "$initialize" "http://127.0.0.1:$PORT/acp" >/dev/null 2>&1 &
 	first=$!
 	wait_for test -e asked
 	# Both have happened when the server looks.
 	kill -STOP "$SERVER"
-	: >go
+	echo >go
 	wait_for test -e told
 	kill -KILL "$first"
 	wait "$first" || true
 	kill -CONT "$SERVER"
+	echo >go 3>&- & # for the next agent
 	post -d "$initialize"
 	assert_equal "$STATUS" 200
 	kill -TERM "$SERVER"

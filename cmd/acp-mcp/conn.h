@@ -25,7 +25,7 @@ struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: no connection waits for the response any more */
 	enum call_kind kind;
-	struct slice id;     /* the id of the peer's request that it forwards, behind the struct; empty: it forwards none */
+	struct slice id;     /* the id of the peer's request that it forwards, stored after the struct; empty: none */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
 	struct buf subscription; /* in the first form: the provider's id of a CALL_LISTEN; empty: not known yet */
 	bool cancelled;      /* by the peer, which wants no response */

@@ -172,7 +172,7 @@ int declare_change(struct mcp *, const struct msg *request, struct slice *what, 
 struct server {
 	struct server *next;
 	struct mcp *mcp;
-	struct slice name, id;            /* JSON strings, as they were declared; behind the struct */
+	struct slice name, id;            /* JSON strings, as the client spells them; stored after the struct */
 	bool by_server_id;                /* declared by serverId */
 	char *path;
 	int listener;                     /* -1: no session uses it */

@@ -20,7 +20,7 @@ static const char *const advice[] = {"", "", "Context filling up", "Start new se
 
 /* --- commands --- */
 
-/* In the child: what the command is told. 0, or -1 out of memory. */
+/* Sets the variables of the command, in the child. 0, or -1 out of memory. */
 static int
 set_variables(struct tool *t, const struct usage_session *s)
 {

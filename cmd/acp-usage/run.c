@@ -12,7 +12,7 @@ enum { QUIET_US = 2000000 }; /* a turn is complete when it has been quiet so lon
 
 /* --- the order of recordings --- */
 
-enum { HEADER_MOST = 4096 }; /* bytes of the header of a file that is to be sorted */
+enum { HEADER_MOST = 4096 }; /* bytes of a message in its place; recording_open allows a header 64 KiB more */
 
 /* When the first recording in a file began; 0: not known. */
 static double
