@@ -10,6 +10,9 @@
 
 /* --- pipes --- */
 
+/* A line of 64 KiB in an envelope does not fit into a pipe of 64 KiB: writer and reader would wait for each other in each line. */
+enum { PIPE = 128 * 1024 };
+
 /* New pipes for a port. 0, or -1 with errno. */
 static int
 open_port(struct port *p, bool in, bool out)
@@ -21,6 +24,11 @@ open_port(struct port *p, bool in, bool out)
 		proc_close(wr[0]);
 		return proc_close(wr[1]);
 	}
+	/* Where the system refuses, they are slower. */
+	if (out)
+		system_set_pipe_size(wr[1], PIPE);
+	if (in)
+		system_set_pipe_size(rd[1], PIPE);
 	p->queue.theirs[0] = wr[0];
 	p->queue.theirs[1] = rd[1];
 	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */

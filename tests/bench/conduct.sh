@@ -20,8 +20,16 @@ PATH=$PWD/$B/bin:$PWD/$B/bench:$PWD/build/interop/rust/release:$PATH
 rust=
 command -v conductor >/dev/null && command -v rust-proxy >/dev/null && rust=1
 
+# Where the scheduler puts the processes decides how long a round trip takes, up to tenfold: all are on one processor.
+one=()
+command -v taskset >/dev/null && one=(taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')")
+
 # Once one of these has hung it would do so for ever.
-bounded() { timeout 300 chain "$@" 2>"$out/err" || { echo "chain $*: failed" >&2; head -n 5 "$out/err" >&2; exit 1; }; }
+bounded() {
+	local on=()
+	[[ $1 != trip ]] || on=("${one[@]}")
+	timeout 300 "${on[@]}" chain "$@" 2>"$out/err" || { echo "chain $*: failed" >&2; head -n 5 "$out/err" >&2; exit 1; }
+}
 
 # median FILE [COLUMN]
 median() { awk -v c="${2:-1}" '{ print $c }' "$out/$1" | sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "-" }'; }
