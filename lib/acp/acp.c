@@ -211,11 +211,11 @@ text_of(struct slice block)
 bool
 acp_chunk(struct slice params, struct acp_chunk *c)
 {
+	static const char *const kinds[] = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk", NULL};
 	struct slice update = json_get(params, acp_update);
 
 	*c = (struct acp_chunk){.kind = json_get_string(update, acp_update_kind)};
-	if (!c->kind.p || !(json_string_is(c->kind, "agent_message_chunk") ||
-		json_string_is(c->kind, "agent_thought_chunk") || json_string_is(c->kind, "user_message_chunk")))
+	if (!c->kind.p || !json_string_in(c->kind, kinds))
 		return false;
 	c->message = json_get(update, "messageId");
 	c->text = text_of(json_get(update, "content"));

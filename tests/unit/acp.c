@@ -135,6 +135,7 @@ test_texts(void)
 	CHECK(!acp_chunk(slice_of("{\"update\":{\"content\":{\"data\":\"\",\"type\":\"image\"},"
 		"\"sessionUpdate\":\"user_message_chunk\"}}"), &c));
 	CHECK(!acp_chunk(slice_of("{\"update\":{\"sessionUpdate\":\"plan\"}}"), &c));
+	CHECK(!acp_chunk(slice_of("{\"update\":{\"content\":{\"text\":\"x\",\"type\":\"text\"},\"sessionUpdate\":\"notice\"}}"), &c));
 	CHECK(!acp_chunk(slice_of("[]"), &c) && !acp_chunk(slice(NULL, 0), &c) && !acp_chunk(slice_of("{\"update\":1}"), &c));
 	CHECK(slice_is(acp_prompt_text(slice_of("{\"prompt\":[1,{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"hi\"}]}")),
 		"\"hi\""));
