@@ -79,6 +79,10 @@ shows() {
 	assert_line --index 1 --regexp 'agent_thought_chunk .* three$'
 	run -0 acp-tap --no-fold in
 	assert_equal "${#lines[@]}" 7
+	# Other updates are no chunks, whatever their content.
+	{ chunk one s remark && chunk two s remark; } >in
+	run -0 acp-tap in
+	assert_equal "${#lines[@]}" 2
 }
 
 @test "in a stream a line for each message, and with --fold the run when something else comes" {
