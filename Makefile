@@ -215,7 +215,8 @@ test-model: all
 	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/stat.py --count $(COUNT)
 
 # In a copy. Without COUNT 200 changes, without DIR in all of lib and cmd; ALL=1: what the directory's tests did not notice, with all.
-mutate: all units helpers
+mutate: setup
+	@$(MAKE) --no-print-directory all units helpers
 	@scripts/mutate $(if $(filter command line,$(origin COUNT)),--count $(COUNT)) $(SEED:%=--seed %) $(ALL:%=--all) $(DIR)
 
 demo: setup
