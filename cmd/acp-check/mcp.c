@@ -80,7 +80,7 @@ add_arguments(struct mcp *m, struct buf *to, struct slice list)
 	return 0;
 }
 
-/* --- sessions */
+/* --- sessions --- */
 
 static bool
 is_stdio(const struct server *s)
@@ -123,7 +123,7 @@ declare(struct mcp *m, struct slice declaration)
 	return r;
 }
 
-/* --- servers */
+/* --- servers --- */
 
 static void
 reach(struct figures *f, enum stage stage)
@@ -224,7 +224,7 @@ event(struct watch *w, const struct record *record)
 	return 0;
 }
 
-/* --- whose recording it is */
+/* --- whose recording it is --- */
 
 /* Is the name in that of the file, as a word, as it is or as --wrap-mcp writes it? */
 static bool
@@ -287,7 +287,7 @@ add_up(struct figures *to, const struct figures *f)
 	to->status = f->status ? f->status : to->status;
 }
 
-/* --- the report */
+/* --- the report --- */
 
 /* listed 2 tools, called 3 times, 1 error, 0.3 ms in calls, ran 1.2 s */
 static int
@@ -381,7 +381,7 @@ finish(struct watch *w, int status)
 	return missing ? EXIT_NEGATIVE : 0;
 }
 
-/* --- directories among the operands */
+/* --- directories among the operands --- */
 
 /* The operands, and in the place of a directory the recordings in it and in its mcp; for directory_free. */
 static char **

@@ -33,7 +33,7 @@ chain_kind(enum kind kind)
 	return names[kind];
 }
 
-/* Components */
+/* --- components --- */
 
 static struct component *
 add(struct chain *ch, size_t at, enum kind kind)

@@ -203,7 +203,7 @@ noise(struct port *p, const struct line *line, const char *why)
 	logs_noise(p->route->logs, p, line->text);
 }
 
-/* Discards a line. If a request waits because of it, that gets an error (HACKING, "Strict about JSON"). */
+/* Discards a line. If a request waits because of it, that gets an error (HACKING.md, rule 5). */
 static void
 discard(struct port *p, const struct line *line, enum msg_kind unknown, const char *why)
 {

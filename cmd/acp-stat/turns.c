@@ -16,7 +16,7 @@ time_of(const struct tool *tool, const struct span_turn *t, unsigned i)
 	return tool->timed && (!t->unfinished || i == SPAN_FIRST_UPDATE || i == SPAN_FIRST_TEXT) ? t->times[i] : SPAN_NEVER;
 }
 
-/* --- sessions in eight columns */
+/* --- sessions in eight columns --- */
 
 struct label {
 	UT_hash_handle hh;

@@ -12,7 +12,7 @@
 
 enum { REARM = 5 /* points below */ };
 
-/* What has been reached, in usage_session.user; and what there was something to compare with, in tool.compared. */
+/* Bits: in usage_session.tool_flags the limits that a session has reached; in tool.compared those for which there was a figure. */
 enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4, DUE = 8 /* it is in tool.due */ };
 
 static const char *const advice[] = {"", "", "Context filling up", "Start new session or summarize",

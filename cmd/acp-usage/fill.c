@@ -1,7 +1,7 @@
 /* --fill: usage that the agent reports only in its own format, put into its messages in the format of the protocol. */
 #include "cmd/acp-usage/tool.h"
 
-/* What the agent sends by itself in a session, in usage_session.user (after those of alerts). */
+/* Bits of usage_session.tool_flags, after those of alerts.c: what the agent itself sends in the session in the protocol's format. */
 enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
 static const char filled_member[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";

@@ -46,8 +46,9 @@ void summary_free(struct summary *);
 int summary_each(struct summary *, int (*fn)(struct summary *, const struct summary_row *));
 /* Appends the id, model, day, directory or agent of a row; nothing where it is not known. 0, or -1 out of memory. */
 int summary_name(struct summary *, const struct summary_row *, struct buf *);
-/* Cache reads as a share of all input, in per mille; -1 where there is none. */
+/* The most tokens that the session's context has held, over all recordings. */
 uint64_t summary_peak(const struct usage_session *);
+/* Cache reads as a share of all input, in per mille; -1 where there is none. */
 int summary_hits(const struct usage_figures *);
 
 /* table.c */

@@ -14,8 +14,6 @@
 #include "lib/frame/frame_parts.h"
 #include "lib/recording/recording.h"
 
-enum { AROUND = 64 * 1024 /* what a record may hold beside a message of the limit */ };
-
 struct attachment {
 	struct recording *records;
 	uint64_t lost;
@@ -52,8 +50,7 @@ open_attached(struct frame *f)
 	if (f->attached)
 		f->attached->records = recording_of_lines(hop);
 	if (near_open(f, a.fd, needs ? a.fd : -1) == 0 && f->attached && f->attached->records) {
-		/* A record has something around the message. */
-		f->near.end.in.limit += AROUND;
+		f->near.end.in.limit += RECORDING_AROUND;
 		return 0;
 	}
 	frame_warn(f, "the descriptor from acp-share cannot be read: %s", strerror(errno));

@@ -6,8 +6,6 @@
 #include "lib/base/text.h"
 #include "lib/recording/recording_parts.h"
 
-enum { AROUND = 64 * 1024 }; /* what a record may hold beside a message of the limit */
-
 static const struct json_keys names = {MEMBERS, {"acp-recording", "t", "from", "at", "msg", "noise", "noise64",
 	"stderr", "stderr64", "event", "line", "started", "hops", "type", "ts", "jsonrpc"}};
 
@@ -198,7 +196,7 @@ recording_open(int fd, size_t limit, const char *hop)
 
 	if (!rec)
 		return NULL;
-	if (input_open(&rec->in, fd, limit < SIZE_MAX / 2 ? limit + AROUND : limit) < 0) {
+	if (input_open(&rec->in, fd, limit < SIZE_MAX / 2 ? limit + RECORDING_AROUND : limit) < 0) {
 		free(rec);
 		return NULL;
 	}

@@ -84,7 +84,10 @@ void recording_close(struct recording *);
 /* The status of RECORD_EXIT as waitpid has it; signals that have no name here count as none. */
 int recording_status(const struct record *);
 
-enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
+enum {
+	RECORDING_TIME = 32,          /* bytes that are enough for a time */
+	RECORDING_AROUND = 64 * 1024, /* bytes that a record may have beside its message */
+};
 /* Writes microseconds as seconds with six decimals; returns where it ends. */
 char *recording_put_time(char *, uint64_t us);
 /* Reads seconds, as us, rounded down. False where it is no time. */

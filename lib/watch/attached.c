@@ -83,7 +83,7 @@ on_response(void *arg, short revents)
 	if (r == 0) {
 		snprintf(hop, sizeof(hop), "%llu", (unsigned long long)to.hop);
 		g->records = recording_of_lines(hop);
-		if (endpoint_open(&g->end, g->loop, to.fd, g->want == ATTACH_WATCH ? -1 : to.fd, g->w->frame->limit + WATCH_AROUND) < 0 || !g->records)
+		if (endpoint_open(&g->end, g->loop, to.fd, g->want == ATTACH_WATCH ? -1 : to.fd, g->w->frame->limit + RECORDING_AROUND) < 0 || !g->records)
 			why = strdup(strerror(errno));
 	}
 	if (r < 0 || why)

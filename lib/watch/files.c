@@ -227,7 +227,7 @@ open_again(struct files *f, int fd)
 	input_close(&f->in);
 	f->w->offset = 0;
 	f->fresh = true;
-	return input_open(&f->in, fd, f->w->frame->limit + WATCH_AROUND);
+	return input_open(&f->in, fd, f->w->frame->limit + RECORDING_AROUND);
 }
 
 /* At the end of a file that is followed: it may grow, begin anew, or another one may have its name. 0, or -1 with errno. */
@@ -303,7 +303,7 @@ read_file(struct files *f, int fd)
 	f->lines = recording_of_lines(w->frame->hop);
 	if (!f->lines)
 		close(fd);
-	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + WATCH_AROUND : w->frame->limit) < 0 ||
+	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + RECORDING_AROUND : w->frame->limit) < 0 ||
 		read_all(f) < 0)
 		operands_fail(&w->operands);
 	/* Who wants no more of it has found enough. */

@@ -4,10 +4,7 @@
 
 #include "lib/watch/watch.h"
 
-enum {
-	WATCH_QUIET = 2000000,    /* us without a message: then `tick` is called with quiet */
-	WATCH_AROUND = 64 * 1024, /* bytes that a record may hold beside a message of the limit */
-};
+enum { WATCH_QUIET = 2000000 /* us without a message: then `tick` is called with quiet */ };
 
 /* watch.c */
 void watch_begin(struct watch *, const struct watch_start *);
