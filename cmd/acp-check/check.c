@@ -42,7 +42,7 @@ check_node(struct check *c, unsigned node, struct slice value, const char *root)
 	schema_check(f, node, value, root);
 	for (size_t i = 0; i < f->n && !f->failed; i++)
 		if (!is_acp_server(c, f->text.p + f->at[i].path))
-			check_find(c, f->at[i].rule, f->text.p + f->at[i].path, f->text.p + f->at[i].expected, f->at[i].found);
+			check_report(c, f->at[i].rule, f->text.p + f->at[i].path, f->text.p + f->at[i].expected, f->at[i].found);
 	c->failed |= f->failed;
 }
 
@@ -54,10 +54,10 @@ check_direction(struct check *c, const struct message *s, const struct schema_me
 	enum schema_side to = m->parts[part].to;
 
 	if (to == SCHEMA_NONE && m->parts[other].to != SCHEMA_NONE)
-		check_find(c, RULE_WRONG_KIND, "id", part == SCHEMA_REQUEST ? "a notification" : "a request",
+		check_report(c, RULE_WRONG_KIND, "id", part == SCHEMA_REQUEST ? "a notification" : "a request",
 			part == SCHEMA_REQUEST ? s->msg.id : slice(NULL, 0));
 	if ((to == SCHEMA_TO_AGENT && s->from == ACP_AGENT) || (to == SCHEMA_TO_CLIENT && s->from == ACP_CLIENT))
-		check_find(c, RULE_WRONG_SIDE, "method", to == SCHEMA_TO_AGENT ? "a method of agents" : "a method of clients", s->msg.method);
+		check_report(c, RULE_WRONG_SIDE, "method", to == SCHEMA_TO_AGENT ? "a method of agents" : "a method of clients", s->msg.method);
 }
 
 /* MCP over ACP in its first form, with connections: no schema has it. */
@@ -85,7 +85,7 @@ check_schema(struct check *c, const struct message *s)
 
 	/* It comes first as a rule, and is nothing else than that in a message. */
 	if (!json_get(s->msg.text, "jsonrpc").p)
-		check_find(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
+		check_report(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
 	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
 		check_node(c, schema->id, s->msg.id, "id");
 	/* What is absent or null is no member at all. */
@@ -102,7 +102,7 @@ check_schema(struct check *c, const struct message *s)
 		name = text_of_string(method);
 		first = text_next(&name);
 		if (first != '_' && !(first == '$' && text_next(&name) == '/'))
-			check_find(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
+			check_report(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
 				"a method of the stable schema (--unstable knows it)" : "a method that the schema has, or one that begins with _", method);
 		check_node(c, 0, params, "params");
 	} else {
@@ -117,13 +117,13 @@ check_schema(struct check *c, const struct message *s)
 static void
 check_early(struct check *c, const struct message *s, enum acp_side from)
 {
-	if (c->c.initialized || c->c.partial || c->c.early || s->msg.kind == MSG_RESPONSE)
+	if (c->conn.initialized || c->conn.partial || c->conn.early || s->msg.kind == MSG_RESPONSE)
 		return;
 	if (s->from == ACP_CLIENT) {
-		c->c.early = true;
-		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize", s->msg.method);
-	} else if (s->from == ACP_AGENT && !c->c.seen[from == ACP_UNKNOWN ? ACP_CLIENT : acp_other_side(from)]) {
-		c->c.early_agent = true;
+		c->conn.early = true;
+		check_report(c, RULE_BEFORE_INITIALIZE, "method", "initialize", s->msg.method);
+	} else if (s->from == ACP_AGENT && !c->conn.seen[from == ACP_UNKNOWN ? ACP_CLIENT : acp_other_side(from)]) {
+		c->conn.early_agent = true;
 	}
 }
 
@@ -144,8 +144,8 @@ check_message(struct check *c, const struct session_message *seen)
 	if (select_is_set(c->options->select))
 		check_selects(c);
 	c->messages++;
-	c->c.sent[from]++;
-	c->c.last[from] = c->now;
+	c->conn.sent[from]++;
+	c->conn.last[from] = c->now;
 	if (c->options->coverage && !seen->copy)
 		coverage_see(c, seen->kind, update.p || !seen->kind.p ? update : json_get(s->msg.params, acp_update));
 	if (!seen->copy) {
@@ -165,13 +165,14 @@ check_message(struct check *c, const struct session_message *seen)
 	if (s->msg.kind == MSG_RESPONSE && seen->request) {
 		free(seen->request->data);
 		seen->request->data = NULL;
-	} else if (s->msg.kind == MSG_RESPONSE && c->c.excused[from]) {
-		c->c.excused[from]--;
-	} else if (s->msg.kind == MSG_RESPONSE && !c->c.partial && c->c.seen[acp_other_side(from)] && !(s->msg.error.p && msg_null_id(&s->msg))) {
-		check_find(c, RULE_RESPONSE_UNKNOWN, "id", "the id of an open request", s->msg.id);
+	} else if (s->msg.kind == MSG_RESPONSE && c->conn.excused[from]) {
+		c->conn.excused[from]--;
+	} else if (s->msg.kind == MSG_RESPONSE && !c->conn.partial && c->conn.seen[acp_other_side(from)] &&
+		!(s->msg.error.p && msg_null_id(&s->msg))) {
+		check_report(c, RULE_RESPONSE_UNKNOWN, "id", "the id of an open request", s->msg.id);
 	}
-	c->c.forgot_session = c->c.forgets_session;
-	c->c.forgot_call = c->c.forgets_call;
+	c->conn.forgot_session = c->conn.forgets_session;
+	c->conn.forgot_call = c->conn.forgets_call;
 	c->where.message = NULL;
 }
 
@@ -186,18 +187,18 @@ check_noise(struct check *c, struct slice line)
 	struct msg m;
 
 	if (!json_utf8(line)) {
-		check_find(c, RULE_UTF8, "", "UTF-8", line);
+		check_report(c, RULE_UTF8, "", "UTF-8", line);
 	} else if (line.n > 0 && *line.p == '[') {
-		check_find(c, RULE_BATCH, "", "one message", line);
+		check_report(c, RULE_BATCH, "", "one message", line);
 	} else {
 		msg_scan(line, &m, &error);
 		snprintf(expected, sizeof(expected), "a message (%s)", error.what);
-		check_find(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
+		check_report(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}
 	/* Where it was meant as a message, what follows from its loss is not reported. */
 	switch (msg_guess_kind(line, &id)) {
 	case MSG_REQUEST:
-		c->c.excused[acp_other_side(c->where.from)]++;
+		c->conn.excused[acp_other_side(c->where.from)]++;
 		break;
 	case MSG_RESPONSE:
 		c->giving_up = GIVING_UP_NOISE;
@@ -215,12 +216,12 @@ check_eof(struct check *c, bool torn)
 	enum acp_side side = c->where.from;
 
 	if (torn)
-		check_find(c, RULE_TORN_LINE, "", "a newline at the end", slice(NULL, 0));
+		check_report(c, RULE_TORN_LINE, "", "a newline at the end", slice(NULL, 0));
 	if (side == ACP_UNKNOWN)
 		return;
-	c->c.seen[side] = true;
+	c->conn.seen[side] = true;
 	c->giving_up = GIVING_UP_EOF;
 	sessions_give_up(c->watch->sessions, acp_other_side(side), slice(NULL, 0));
 	c->giving_up = GIVING_UP_END;
-	c->c.ended[side] = true;
+	c->conn.ended[side] = true;
 }

@@ -103,7 +103,7 @@ struct check {
 	struct watch *watch;  /* its output, and lib/session */
 	struct where where;
 	struct message message; /* where.message, as its sender speaks: out of its envelope */
-	struct connection c;
+	struct connection conn;
 	uint64_t marks;       /* what shapes are marked with while the sides can do the same, above a sender */
 	struct schema_findings found;
 	bool grouped, color;  /* for people: findings by rule, and a verdict, at the end */
@@ -189,10 +189,10 @@ void baseline_free(struct baseline_entry **);
 /* report.c: is what check.where says selected, now or at all? */
 bool check_selects(struct check *);
 /*
- * check_find reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
+ * check_report reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
  * p NULL: nothing.
  */
-void check_find(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
+void check_report(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
 /* Writes the end of the report; of a check that missed what was asked for, without a verdict. */
 void report_end(struct check *, bool missed);
 /* Appends a text with line breaks at blanks, and the indent before each line. 0, or -1 out of memory. */

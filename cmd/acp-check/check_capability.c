@@ -72,7 +72,7 @@ needed_for(const struct check *c, enum named of, struct slice name)
 {
 	for (const struct need *n = needs; n < needs + sizeof(needs) / sizeof(*needs); n++)
 		if (n->of == of && json_string_in(name, n->names))
-			return c->c.version == 2 ? n->v2 : n->v1;
+			return c->conn.version == 2 ? n->v2 : n->v1;
 	return NULL;
 }
 
@@ -94,11 +94,11 @@ check_need(struct check *c, enum named of, struct slice name, const char *path)
 	enum acp_side side = of < TO_CLIENT ? ACP_AGENT : ACP_CLIENT;
 	const char *needed;
 
-	if (c->c.capabilities[side].n == 0 || json_type(name) != JSON_STRING)
+	if (c->conn.capabilities[side].n == 0 || json_type(name) != JSON_STRING)
 		return;
 	needed = needed_for(c, of, name);
 	if (needed && !check_advertises(c, side, needed))
-		check_find(c, RULE_CAPABILITY, path, needed, name);
+		check_report(c, RULE_CAPABILITY, path, needed, name);
 }
 
 /* A response "method not found": not to what the side has advertised or offered, or what all have. And "authentication required". */
@@ -110,12 +110,12 @@ check_refusal(struct check *c, const struct message *s)
 	const char *needed;
 
 	if (slice_is(code, "-32000") && json_string_is(method, "auth/status"))
-		check_find(c, RULE_AUTH_STATUS, "error.code", "the state of the authentication", code);
-	if (!slice_is(code, "-32601") || !method.p || c->c.capabilities[s->from].n == 0)
+		check_report(c, RULE_AUTH_STATUS, "error.code", "the state of the authentication", code);
+	if (!slice_is(code, "-32601") || !method.p || c->conn.capabilities[s->from].n == 0)
 		return;
 	needed = needed_for(c, s->from == ACP_AGENT ? TO_AGENT : TO_CLIENT, method);
 	if (needed ? check_advertises(c, s->from, needed) : json_string_in(method, all_have) || check_offered(c, s))
-		check_find(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
+		check_report(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 
 /* A member of each object in a list: its type, or its kind. */
@@ -153,12 +153,12 @@ check_system_prompt(struct check *c, struct slice prompt)
 	struct json_iter it = {.in = content};
 
 	if (json_type(content) == JSON_ARRAY && json_is_empty(content))
-		check_find(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content", "a block", content);
+		check_report(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content", "a block", content);
 	while (check_next(&it, &block)) {
 		struct slice type = json_get_string(block, "type");
 
 		if (type.p && !json_string_is(type, "text"))
-			check_find(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content[].type", "\"text\"", type);
+			check_report(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content[].type", "\"text\"", type);
 	}
 }
 
@@ -166,13 +166,13 @@ check_system_prompt(struct check *c, struct slice prompt)
 static void
 check_changes(struct check *c, struct slice changes)
 {
-	struct slice kind = json_path(buf_slice(&c->c.capabilities[ACP_AGENT]), "nes.events.document.didChange.syncKind");
+	struct slice kind = json_path(buf_slice(&c->conn.capabilities[ACP_AGENT]), "nes.events.document.didChange.syncKind");
 	struct json_iter it = {.in = changes};
 	struct slice change;
 
 	while (json_string_is(kind, "full") && check_next(&it, &change))
 		if (json_type(json_get(change, "range")) == JSON_OBJECT) {
-			check_find(c, RULE_CAPABILITY, "params.contentChanges[].range", "no range: syncKind is full", json_get(change, "range"));
+			check_report(c, RULE_CAPABILITY, "params.contentChanges[].range", "no range: syncKind is full", json_get(change, "range"));
 			return;
 		}
 }

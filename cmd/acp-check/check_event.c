@@ -20,14 +20,14 @@ set_version(struct check *c, struct slice from)
 	uint64_t n;
 
 	if (!c->options->protocol && json_u64(json_get(from, acp_protocol_version), &n))
-		c->c.version = n == 2 ? 2 : 1;
+		c->conn.version = n == 2 ? 2 : 1;
 }
 
 static void
 set_capabilities(struct check *c, enum acp_side side, struct slice from)
 {
-	struct slice value = json_get(from, c->c.version == 2 ? "capabilities" : side == ACP_CLIENT ? "clientCapabilities" : "agentCapabilities");
-	struct buf *to = &c->c.capabilities[side];
+	struct slice value = json_get(from, c->conn.version == 2 ? "capabilities" : side == ACP_CLIENT ? "clientCapabilities" : "agentCapabilities");
+	struct buf *to = &c->conn.capabilities[side];
 
 	to->n = 0;
 	c->failed |= buf_add_slice(to, json_type(value) == JSON_OBJECT ? value : slice_of("{}")) < 0;
@@ -39,18 +39,18 @@ connect(struct check *c, const struct session_message *seen)
 {
 	struct slice params = seen->message.msg.params;
 
-	c->c.enveloped = seen->enveloped;
+	c->conn.enveloped = seen->enveloped;
 	if (seen->message.msg.kind != MSG_REQUEST || !is_initialize(seen->message.msg.what))
 		return;
-	if (c->c.early_agent && !c->c.early)
-		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize before the agent's first message", slice(NULL, 0));
+	if (c->conn.early_agent && !c->conn.early)
+		check_report(c, RULE_BEFORE_INITIALIZE, "method", "initialize before the agent's first message", slice(NULL, 0));
 	check_begin(c, c->selected);
-	c->c.initialized = true;
-	c->c.enveloped = seen->enveloped;
+	c->conn.initialized = true;
+	c->conn.enveloped = seen->enveloped;
 	set_version(c, params);
 	set_capabilities(c, ACP_CLIENT, params);
 	/* Which of them count is known when the version is. */
-	c->failed |= buf_add_slice(&c->c.initialize_params, params.p ? params : slice_of("{}")) < 0;
+	c->failed |= buf_add_slice(&c->conn.initialize_params, params.p ? params : slice_of("{}")) < 0;
 }
 
 static void
@@ -59,18 +59,18 @@ agree(struct check *c, const struct session_message *seen)
 	struct slice agreed = json_get(seen->message.msg.result, acp_protocol_version), logins;
 	uint64_t n;
 
-	if (!seen->message.msg.result.p || seen->enveloped != c->c.enveloped)
+	if (!seen->message.msg.result.p || seen->enveloped != c->conn.enveloped)
 		return;
 	if (json_u64(agreed, &n) && (n == 0 || n > 2))
-		check_find(c, RULE_VERSION, "result.protocolVersion", "1 or 2", agreed);
+		check_report(c, RULE_VERSION, "result.protocolVersion", "1 or 2", agreed);
 	set_version(c, seen->message.msg.result);
-	if (c->c.initialize_params.n > 0)
-		set_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
-	buf_free(&c->c.initialize_params);
+	if (c->conn.initialize_params.n > 0)
+		set_capabilities(c, ACP_CLIENT, buf_slice(&c->conn.initialize_params));
+	buf_free(&c->conn.initialize_params);
 	set_capabilities(c, ACP_AGENT, seen->message.msg.result);
 	logins = json_get(seen->message.msg.result, "authMethods");
-	c->c.logins.n = 0;
-	c->failed |= buf_add_slice(&c->c.logins, json_type(logins) == JSON_ARRAY ? logins : slice_of("[]")) < 0;
+	c->conn.logins.n = 0;
+	c->failed |= buf_add_slice(&c->conn.logins, json_type(logins) == JSON_ARRAY ? logins : slice_of("[]")) < 0;
 	c->marks++;
 	if (c->options->coverage)
 		coverage_offer(c);
@@ -90,7 +90,7 @@ terminal_of(struct check *c, struct slice session, struct slice id)
 static uint64_t *
 find_released(struct check *c, uint64_t terminal)
 {
-	uint64_t *at = (void *)c->c.released.p, *end = at + c->c.released.n / sizeof(*at);
+	uint64_t *at = (void *)c->conn.released.p, *end = at + c->conn.released.n / sizeof(*at);
 
 	while (at < end && *at != terminal)
 		at++;
@@ -105,7 +105,7 @@ use_terminal(struct check *c, const struct msg *m)
 	uint64_t terminal = id.p && c->where.from == ACP_AGENT ? terminal_of(c, json_get_string(m->params, acp_session_id), id) : 0;
 
 	if (terminal && find_released(c, terminal))
-		check_find(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
+		check_report(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
 	return json_string_is(m->method, "terminal/release") ? terminal : 0;
 }
 
@@ -121,9 +121,9 @@ change_terminals(struct check *c, const struct message *m, uint64_t releases)
 		*again = 0;
 	if (!releases || !m->msg.result.p)
 		return;
-	if (c->c.released.n >= MOST)
-		c->c.released.n = 0;
-	c->failed |= buf_add(&c->c.released, &releases, sizeof(releases)) < 0;
+	if (c->conn.released.n >= MOST)
+		c->conn.released.n = 0;
+	c->failed |= buf_add(&c->conn.released, &releases, sizeof(releases)) < 0;
 }
 
 /* --- requests --- */
@@ -145,7 +145,7 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	data->options = slice_keep(&to, options);
 	data->text = slice_keep(&to, text);
 	data->where = c->where;
-	data->sent = c->c.sent[acp_other_side(r->request->from)];
+	data->sent = c->conn.sent[acp_other_side(r->request->from)];
 	data->releases = r->copy ? 0 : use_terminal(c, m);
 	data->connected = json_get(m->params, "connectionId").p != NULL;
 	if (s && m->what == ACP_SESSION_RESUME && !r->copy)
@@ -165,7 +165,7 @@ put_waited(struct check *c, struct buf *to, const struct session_request *r, con
 {
 	enum acp_side other = acp_other_side(r->request->from);
 	const char *name = acp_side_name(r->enveloped ? r->request->from : other);
-	uint64_t n = c->c.sent[other] - data->sent, t = data->where.t;
+	uint64_t n = c->conn.sent[other] - data->sent, t = data->where.t;
 	int e = !data->where.timed ? buf_printf(to, "a response, while the %s sent ", name) :
 		buf_printf(to, "a response within %.1f s, in which the %s sent ", (double)(c->now - t) / 1e6, name);
 
@@ -173,7 +173,7 @@ put_waited(struct check *c, struct buf *to, const struct session_request *r, con
 		return e | buf_add_string(to, "nothing");
 	e |= buf_printf(to, "%" PRIu64 " message%s", n, n > 1 ? "s" : "");
 	if (data->where.timed)
-		e |= buf_printf(to, ", the last after %.1f s", (double)(c->c.last[other] - t) / 1e6);
+		e |= buf_printf(to, ", the last after %.1f s", (double)(c->conn.last[other] - t) / 1e6);
 	return e;
 }
 
@@ -196,7 +196,7 @@ report_unanswered(struct check *c, struct session_request *r, enum rule_id rule)
 	if (put_waited(c, &text, r, data) < 0 || !buf_string(&text))
 		c->failed = true;
 	else
-		check_find(c, rule, "id", text.p, q->id);
+		check_report(c, rule, "id", text.p, q->id);
 	c->where = before;
 }
 
@@ -209,18 +209,18 @@ give_up_request(struct check *c, const struct session_event *e)
 	bool again = cause && cause->msg.kind == MSG_REQUEST && msg_same_id(cause->msg.id, q->id), waited;
 	enum acp_side other = acp_other_side(q->from);
 
-	if (again && !e->request->copy && !c->c.partial)
-		check_find(c, RULE_ID_IN_USE, "id", "an id that no open request has", cause->msg.id);
+	if (again && !e->request->copy && !c->conn.partial)
+		check_report(c, RULE_ID_IN_USE, "id", "an id that no open request has", cause->msg.id);
 	if (cause) {
-		c->c.excused[other] += again || cause->msg.kind != MSG_REQUEST;
-		c->c.partial |= !again && cause->msg.kind == MSG_REQUEST;
+		c->conn.excused[other] += again || cause->msg.kind != MSG_REQUEST;
+		c->conn.partial |= !again && cause->msg.kind == MSG_REQUEST;
 		return;
 	}
 	if (c->giving_up == GIVING_UP_NOISE)
 		return;
 	/* Nobody waits for a response if its sender has left, if the requester has, or if a new connection begins. */
-	waited = (c->giving_up == GIVING_UP_EOF || c->watch->ending == WATCH_OVER) && !c->c.ended[q->from];
-	if (e->request->data && !e->request->copy && c->c.seen[other] && !c->c.partial && !c->c.ended[other] && c->watch->ending != WATCH_CUT)
+	waited = (c->giving_up == GIVING_UP_EOF || c->watch->ending == WATCH_OVER) && !c->conn.ended[q->from];
+	if (e->request->data && !e->request->copy && c->conn.seen[other] && !c->conn.partial && !c->conn.ended[other] && c->watch->ending != WATCH_CUT)
 		report_unanswered(c, e->request, waited ? RULE_UNANSWERED : RULE_ABANDONED);
 }
 
@@ -237,7 +237,7 @@ check_new_session(struct check *c, struct slice id, bool enveloped)
 	if (data->unopened)
 		data->unopened = data->opened[false] = data->opened[true] = false;
 	else if (data->opened[enveloped] && check_is_complete(c))
-		check_find(c, RULE_SESSION_TWICE, "result.sessionId", "an id that no other session has", id);
+		check_report(c, RULE_SESSION_TWICE, "result.sessionId", "an id that no other session has", id);
 	data->opened[enveloped] = true;
 }
 
@@ -272,11 +272,11 @@ end_request(struct check *c, const struct session_event *e)
 static void
 report_unknown(struct check *c)
 {
-	bool v2 = c->c.version == 2, child = c->where.from == ACP_AGENT &&
-		(v2 || json_path(buf_slice(&c->c.capabilities[ACP_CLIENT]), "subagents").p);
+	bool v2 = c->conn.version == 2, child = c->where.from == ACP_AGENT &&
+		(v2 || json_path(buf_slice(&c->conn.capabilities[ACP_CLIENT]), "subagents").p);
 
-	if (check_is_complete(c) && !c->c.forgot_session && !(c->where.from == ACP_AGENT && sessions_opening(c->watch->sessions)))
-		check_find(c, child ? RULE_SUBAGENT_UNANNOUNCED : RULE_UNKNOWN_SESSION, "params.sessionId",
+	if (check_is_complete(c) && !c->conn.forgot_session && !(c->where.from == ACP_AGENT && sessions_opening(c->watch->sessions)))
+		check_report(c, child ? RULE_SUBAGENT_UNANNOUNCED : RULE_UNKNOWN_SESSION, "params.sessionId",
 			child ? "a session that was opened, or announced as a sub-agent's" : "a session that was opened",
 			json_get(c->message.msg.params, acp_session_id));
 }
@@ -339,7 +339,7 @@ check_event(struct check *c, const struct session_event *e)
 		check_turn_event(c, e);
 		break;
 	case SESSION_FORGOTTEN:
-		c->c.forgets_session |= e->limit;
+		c->conn.forgets_session |= e->limit;
 		free(data);
 		e->session->data = NULL;
 		break;

@@ -52,7 +52,7 @@ digest_of(struct check *c, enum offer what, struct slice session, struct slice i
 static void
 offer(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	struct offers *o = &c->c.offers;
+	struct offers *o = &c->conn.offers;
 	uint64_t digest = digest_of(c, what, session, id, value), *at;
 
 	if (o->n >= OFFERS)
@@ -69,7 +69,7 @@ offer(struct check *c, enum offer what, struct slice session, struct slice id, s
 static bool
 has(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	const struct offers *o = &c->c.offers;
+	const struct offers *o = &c->conn.offers;
 	uint64_t digest = digest_of(c, what, session, id, value);
 
 	return o->n > 0 && *slot(o, digest) == digest;
@@ -79,7 +79,7 @@ has(struct check *c, enum offer what, struct slice session, struct slice id, str
 static bool
 is_missing(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	return check_is_complete(c) && c->c.offers.n < OFFERS && !has(c, what, session, id, value);
+	return check_is_complete(c) && c->conn.offers.n < OFFERS && !has(c, what, session, id, value);
 }
 
 static const struct slice none;
@@ -104,7 +104,7 @@ check_unique(struct check *c, enum rule_id rule, struct slice list, const char *
 		for (i = 0; i < n && seen[i] != digest; i++)
 			;
 		if (i < n) {
-			check_find(c, rule, path, "a name that is unique in the list", name);
+			check_report(c, rule, path, "a name that is unique in the list", name);
 			return;
 		}
 		seen[n++] = digest;
@@ -117,7 +117,7 @@ check_commands(struct check *c, struct slice list, const char *path)
 	struct json_iter it = {.in = list};
 	struct slice item;
 
-	if (c->c.version != 2)
+	if (c->conn.version != 2)
 		return;
 	check_unique(c, RULE_COMMAND_NAME, list, "name", path);
 	while (check_next(&it, &item)) {
@@ -125,7 +125,7 @@ check_commands(struct check *c, struct slice list, const char *path)
 
 		for (size_t i = 0; i < text.n; i++)
 			if (strchr(" \t\r\n\v\f", text.p[i]) && text.p[i] != '\0') {
-				check_find(c, RULE_COMMAND_NAME, path, "a name without white space", name);
+				check_report(c, RULE_COMMAND_NAME, path, "a name without white space", name);
 				return;
 			}
 	}
@@ -156,7 +156,7 @@ offer_values(struct check *c, struct slice session, struct slice option, struct 
 	struct slice current = json_get_string(option, "currentValue"), item;
 	struct json_iter it = {.in = values};
 
-	if (c->c.version == 2)
+	if (c->conn.version == 2)
 		check_unique(c, RULE_NOT_UNIQUE, values, "value", "configOptions[].options[].value");
 	while (check_next(&it, &item)) {
 		struct slice value = json_get_string(item, "value"), group = json_get(item, "options");
@@ -176,7 +176,7 @@ offer_values(struct check *c, struct slice session, struct slice option, struct 
 static void
 offer_options(struct check *c, struct slice session, struct slice list, const char *path)
 {
-	const char *member = c->c.version == 2 ? "configId" : "id";
+	const char *member = c->conn.version == 2 ? "configId" : "id";
 	struct json_iter it = {.in = list};
 	struct slice option;
 
@@ -193,8 +193,8 @@ offer_options(struct check *c, struct slice session, struct slice list, const ch
 			continue;
 		offer(c, SELECT, session, id, none);
 		offer(c, VALUE, session, id, current);
-		if (!offer_values(c, session, option, id, json_get(option, "options")) && current.p && c->c.version == 2)
-			check_find(c, RULE_CONFIG_VALUE, path, "a current value that is among the option's values", current);
+		if (!offer_values(c, session, option, id, json_get(option, "options")) && current.p && c->conn.version == 2)
+			check_report(c, RULE_CONFIG_VALUE, path, "a current value that is among the option's values", current);
 	}
 }
 
@@ -206,13 +206,13 @@ check_set(struct check *c, const struct msg *m)
 	struct slice id = json_get_string(m->params, "configId"), value = json_get_string(m->params, "value");
 
 	if (m->what == ACP_SESSION_SET_MODE && mode.p && has(c, ALL_MODES, session, none, none) && is_missing(c, MODE, session, mode, none))
-		check_find(c, RULE_UNLISTED_VALUE, "params.modeId", "a mode that the agent has listed in this session", mode);
+		check_report(c, RULE_UNLISTED_VALUE, "params.modeId", "a mode that the agent has listed in this session", mode);
 	if (m->what != ACP_SESSION_SET_CONFIG || !id.p || !has(c, ALL_OPTIONS, session, none, none))
 		return;
 	if (is_missing(c, OPTION, session, id, none))
-		check_find(c, RULE_UNLISTED_VALUE, "params.configId", "an option that the agent has listed in this session", id);
+		check_report(c, RULE_UNLISTED_VALUE, "params.configId", "an option that the agent has listed in this session", id);
 	else if (value.p && has(c, SELECT, session, id, none) && is_missing(c, VALUE, session, id, value))
-		check_find(c, RULE_UNLISTED_VALUE, "params.value", "a value that the agent has listed for this option", value);
+		check_report(c, RULE_UNLISTED_VALUE, "params.value", "a value that the agent has listed for this option", value);
 }
 
 /* --- the connection --- */
@@ -221,11 +221,11 @@ check_set(struct check *c, const struct msg *m)
 static struct slice
 login_method(const struct check *c, struct slice id)
 {
-	struct json_iter it = {.in = buf_slice(&c->c.logins)};
+	struct json_iter it = {.in = buf_slice(&c->conn.logins)};
 	struct slice method;
 
 	while (check_next(&it, &method)) {
-		struct slice own = json_get_string(method, c->c.version == 2 ? "methodId" : "id");
+		struct slice own = json_get_string(method, c->conn.version == 2 ? "methodId" : "id");
 
 		if (id.p ? own.p && json_string_eq(own, id) : !json_string_is(json_get(method, "type"), "terminal"))
 			return method;
@@ -236,20 +236,20 @@ login_method(const struct check *c, struct slice id)
 static void
 check_login(struct check *c, const struct msg *m)
 {
-	bool v2 = c->c.version == 2;
+	bool v2 = c->conn.version == 2;
 	struct slice id = json_get_string(m->params, "methodId"), method;
 
-	if (c->c.logins.n == 0)
+	if (c->conn.logins.n == 0)
 		return;
-	if (v2 && json_string_is(m->method, "auth/logout") && json_is_empty(buf_slice(&c->c.logins)))
-		check_find(c, RULE_LOGIN_METHOD, "method", "a login method in the response to initialize", m->method);
+	if (v2 && json_string_is(m->method, "auth/logout") && json_is_empty(buf_slice(&c->conn.logins)))
+		check_report(c, RULE_LOGIN_METHOD, "method", "a login method in the response to initialize", m->method);
 	if (!json_string_is(m->method, v2 ? "auth/login" : "authenticate") || !id.p)
 		return;
 	method = login_method(c, id);
 	if (!method.p)
-		check_find(c, RULE_LOGIN_METHOD, "params.methodId", "a method that the response to initialize has offered", id);
+		check_report(c, RULE_LOGIN_METHOD, "params.methodId", "a method that the response to initialize has offered", id);
 	else if (json_string_is(json_get(method, "type"), "terminal"))
-		check_find(c, RULE_LOGIN_METHOD, "params.methodId", "a method that is not of the type terminal", id);
+		check_report(c, RULE_LOGIN_METHOD, "params.methodId", "a method that is not of the type terminal", id);
 }
 
 /* The agent chooses one of the client's ways to count in a line; utf-16 is everybody's. */
@@ -257,21 +257,21 @@ static void
 check_encoding(struct check *c, struct slice chosen, const char *path)
 {
 	static const char *const others[] = {"utf-8", "utf-32", NULL};
-	struct slice list = json_get(buf_slice(&c->c.capabilities[ACP_CLIENT]), "positionEncodings"), encoding;
+	struct slice list = json_get(buf_slice(&c->conn.capabilities[ACP_CLIENT]), "positionEncodings"), encoding;
 	struct json_iter it = {.in = list};
 
-	if (c->c.capabilities[ACP_CLIENT].n == 0 || !json_string_in(chosen, others))
+	if (c->conn.capabilities[ACP_CLIENT].n == 0 || !json_string_in(chosen, others))
 		return;
 	while (check_next(&it, &encoding))
 		if (json_string_eq(encoding, chosen))
 			return;
-	check_find(c, RULE_CAPABILITY, path, "one of the client's positionEncodings", chosen);
+	check_report(c, RULE_CAPABILITY, path, "one of the client's positionEncodings", chosen);
 }
 
 static void
 see_initialized(struct check *c, struct slice result)
 {
-	bool v2 = c->c.version == 2;
+	bool v2 = c->conn.version == 2;
 	struct slice can = json_get(result, v2 ? "capabilities" : "agentCapabilities"), method;
 	struct json_iter it = {.in = json_get(result, "authMethods")};
 
@@ -281,13 +281,13 @@ see_initialized(struct check *c, struct slice result)
 	check_encoding(c, json_get(can, "positionEncoding"), v2 ? "result.capabilities.positionEncoding" :
 		"result.agentCapabilities.positionEncoding");
 	if (!v2 && check_advertises(c, ACP_AGENT, "sessionCapabilities.archive") && !check_advertises(c, ACP_AGENT, "sessionCapabilities.list"))
-		check_find(c, RULE_ARCHIVE, "result.agentCapabilities.sessionCapabilities", "list beside archive", none);
+		check_report(c, RULE_ARCHIVE, "result.agentCapabilities.sessionCapabilities", "list beside archive", none);
 }
 
 static void
 see_list(struct check *c, struct slice result)
 {
-	bool archives = check_advertises(c, ACP_AGENT, c->c.version == 2 ? "session.archive" : "sessionCapabilities.archive");
+	bool archives = check_advertises(c, ACP_AGENT, c->conn.version == 2 ? "session.archive" : "sessionCapabilities.archive");
 	struct json_iter it = {.in = json_get(result, "sessions")};
 	struct slice cursor = json_get_string(result, "nextCursor"), item;
 
@@ -298,7 +298,7 @@ see_list(struct check *c, struct slice result)
 
 		if (type == JSON_TRUE || type == JSON_FALSE)
 			continue;
-		check_find(c, RULE_ARCHIVE, "result.sessions[].archived", "whether the session is archived", json_get(item, "archived"));
+		check_report(c, RULE_ARCHIVE, "result.sessions[].archived", "whether the session is archived", json_get(item, "archived"));
 		return;
 	}
 }
@@ -330,7 +330,8 @@ check_cancel(struct check *c, const struct msg *m)
 
 	/* Of a session that was resumed, the client may remember more than this connection has shown. */
 	if (s && s->how == SESSION_NEW && (call.p || terminal.p) && is_missing(c, CANCEL, session, call, terminal))
-		check_find(c, RULE_CAPABILITY, call.p ? "params.toolCallId" : "params.terminalId", "capabilities.cancel of it", call.p ? call : terminal);
+		check_report(c, RULE_CAPABILITY, call.p ? "params.toolCallId" : "params.terminalId", "capabilities.cancel of it",
+			call.p ? call : terminal);
 }
 
 /* What runs in the background (v2), as a complete list: no state leaves it out, and all in it was announced. */
@@ -345,17 +346,17 @@ check_background(struct check *c, struct slice session, struct slice update)
 	if (!data)
 		return;
 	if (data->background && (json_type(list) == JSON_NONE || json_type(list) == JSON_NULL))
-		check_find(c, RULE_BACKGROUND, "params.update.background", "the list, as in an earlier state", list);
+		check_report(c, RULE_BACKGROUND, "params.update.background", "the list, as in an earlier state", list);
 	data->background |= json_type(list) == JSON_ARRAY;
-	if (s->how != SESSION_NEW || !check_is_complete(c) || c->c.forgot_call || c->c.forgot_session)
+	if (s->how != SESSION_NEW || !check_is_complete(c) || c->conn.forgot_call || c->conn.forgot_session)
 		return;
 	while (check_next(&it, &item)) {
 		struct slice call = json_get_string(item, "toolCallId"), terminal = json_get_string(item, "terminalId");
 
 		if (call.p && json_string_is(json_get(item, "type"), "tool_call") && !session_call_find(c->watch->sessions, s, call))
-			check_find(c, RULE_BACKGROUND, "params.update.background[].toolCallId", "a call that was announced", call);
+			check_report(c, RULE_BACKGROUND, "params.update.background[].toolCallId", "a call that was announced", call);
 		if (terminal.p && json_string_is(json_get(item, "type"), "terminal") && is_missing(c, TERMINAL, session, terminal, none))
-			check_find(c, RULE_BACKGROUND, "params.update.background[].terminalId", "a terminal that was announced", terminal);
+			check_report(c, RULE_BACKGROUND, "params.update.background[].terminalId", "a terminal that was announced", terminal);
 	}
 }
 
@@ -373,7 +374,7 @@ check_compaction(struct check *c, struct slice session, struct slice update)
 		/* A chunk that follows is not like those before. */
 		c->marks++;
 	} else if (has(c, COMPACTED, session, id, none) && (!status.p || json_string_is(status, "in_progress"))) {
-		check_find(c, RULE_COMPACTION_ENDED, "params.update.compactionId", "a compaction that has not ended", id);
+		check_report(c, RULE_COMPACTION_ENDED, "params.update.compactionId", "a compaction that has not ended", id);
 	}
 }
 
@@ -388,7 +389,7 @@ check_plan(struct check *c, struct slice plan)
 		(text.p[n] && strchr("+.-", text.p[n]))))
 		n++;
 	if (uri.p && json_string_is(json_get(plan, "type"), "file") && !(n > 0 && n < text.n && text.p[n] == ':'))
-		check_find(c, RULE_RELATIVE_PATH, "params.update.plan.uri", "an absolute URI", uri);
+		check_report(c, RULE_RELATIVE_PATH, "params.update.plan.uri", "an absolute URI", uri);
 }
 
 /* --- all --- */
@@ -401,11 +402,11 @@ check_request(struct check *c, const struct msg *m)
 	if (json_string_is(m->method, "session/list")) {
 		id = json_get_string(params, "cursor");
 		if (id.p && is_missing(c, CURSOR, none, id, none))
-			check_find(c, RULE_LIST_CURSOR, "params.cursor", "a nextCursor of this connection", id);
+			check_report(c, RULE_LIST_CURSOR, "params.cursor", "a nextCursor of this connection", id);
 	} else if (json_string_is(m->method, "providers/disable")) {
 		id = json_get(params, "providerId");
 		if (has(c, REQUIRED, none, id, none) && !has(c, OPTIONAL, none, id, none))
-			check_find(c, RULE_CAPABILITY, "params.providerId", "a provider that is not required", id);
+			check_report(c, RULE_CAPABILITY, "params.providerId", "a provider that is not required", id);
 	} else if (json_string_is(m->method, "tool_call/cancel") || json_string_is(m->method, "terminal/cancel")) {
 		check_cancel(c, m);
 	} else if (acp_opens_session(m->what)) {
@@ -429,9 +430,9 @@ see_update(struct check *c, struct slice session, struct slice kind, struct slic
 		check_plan(c, json_get(update, "plan"));
 	else if (json_string_is(kind, "compaction_update") || json_string_is(kind, "compaction_summary_chunk"))
 		check_compaction(c, session, update);
-	else if (c->c.version == 2 && json_string_is(kind, acp_state_update))
+	else if (c->conn.version == 2 && json_string_is(kind, acp_state_update))
 		check_background(c, session, update);
-	else if (c->c.version == 2 && (json_string_is(kind, "tool_call_update") || json_string_is(kind, "terminal_update") ||
+	else if (c->conn.version == 2 && (json_string_is(kind, "tool_call_update") || json_string_is(kind, "terminal_update") ||
 		json_string_is(kind, "terminal_output_chunk")))
 		see_call(c, session, update);
 }
@@ -486,8 +487,8 @@ check_offered(struct check *c, const struct message *s)
 
 	if (json_string_is(method, "session/set_mode") || json_string_is(method, "session/set_config_option"))
 		return has(c, s->request->what == ACP_SESSION_SET_MODE ? ALL_MODES : ALL_OPTIONS, session, none, none);
-	if (c->c.version == 2)
-		return json_string_is(method, "auth/logout") ? c->c.logins.n > 0 && !json_is_empty(buf_slice(&c->c.logins)) :
+	if (c->conn.version == 2)
+		return json_string_is(method, "auth/logout") ? c->conn.logins.n > 0 && !json_is_empty(buf_slice(&c->conn.logins)) :
 			json_string_is(method, "auth/login") && login_method(c, none).p;
 	return json_string_is(method, "authenticate") && login_method(c, none).p;
 }

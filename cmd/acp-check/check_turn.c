@@ -31,7 +31,7 @@ check_cost(struct check *c, struct check_session *s, struct slice cost)
 	/* 0 is that of an agent which has begun anew. */
 	if (s->currency == hash(currency) && value < s->cost && value > 0) {
 		snprintf(text, sizeof(text), "at least %.17g", s->cost);
-		check_find(c, RULE_COST_FALLS, "params.update.cost.amount", text, amount);
+		check_report(c, RULE_COST_FALLS, "params.update.cost.amount", text, amount);
 	}
 	s->currency = hash(currency);
 	s->cost = value;
@@ -46,12 +46,12 @@ check_usage_update(struct check *c, struct check_session *s, struct slice update
 
 	if (json_type(used) == JSON_NUMBER && json_type(size) == JSON_NUMBER && json_u64(used, &n) && json_u64(size, &most) && n > most) {
 		snprintf(text, sizeof(text), "at most the size, %llu", (unsigned long long)most);
-		check_find(c, RULE_USED_ABOVE_SIZE, "params.update.used", text, used);
+		check_report(c, RULE_USED_ABOVE_SIZE, "params.update.used", text, used);
 	}
 	s->counted = true;
 	if (json_type(cost) == JSON_OBJECT)
 		check_cost(c, s, cost);
-	else if (json_type(cost) == JSON_NULL && c->c.version == 2)
+	else if (json_type(cost) == JSON_NULL && c->conn.version == 2)
 		s->currency = 0;
 }
 
@@ -59,10 +59,10 @@ static void
 check_usage(struct check *c, struct check_session *s, struct slice usage, bool at_end, const char *path)
 {
 	uint64_t now = json_type(usage) == JSON_OBJECT ? hash(usage) : 0, total;
-	bool stale = at_end && !c->c.partial && now == s->usage && !s->worked && json_u64(json_get(usage, "totalTokens"), &total) && total > 0;
+	bool stale = at_end && !c->conn.partial && now == s->usage && !s->worked && json_u64(json_get(usage, "totalTokens"), &total) && total > 0;
 
 	if (now && s->usage && (stale || (!at_end && now != s->usage)))
-		check_find(c, RULE_USAGE_TURN, path, at_end ? "the usage of this turn" : "the usage of the turn that has ended", usage);
+		check_report(c, RULE_USAGE_TURN, path, at_end ? "the usage of this turn" : "the usage of the turn that has ended", usage);
 	s->counted |= now != 0;
 	if (at_end) {
 		s->usage = now;
@@ -91,7 +91,7 @@ cancel(struct session *s, bool v2)
 static bool
 queues_prompts(const struct check *c)
 {
-	struct json_iter it = {.in = json_path(buf_slice(&c->c.capabilities[ACP_AGENT]), "_meta")};
+	struct json_iter it = {.in = json_path(buf_slice(&c->conn.capabilities[ACP_AGENT]), "_meta")};
 	struct slice key, value;
 
 	if (json_type(it.in) != JSON_OBJECT)
@@ -118,8 +118,8 @@ begin_turn(struct check *c, const struct session_turn *turn)
 	if (!data || !turn->prompted)
 		return;
 	forget_prompt(data);
-	if (data->ended && data->counts && !data->counted && !c->c.partial)
-		check_find(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
+	if (data->ended && data->counts && !data->counted && !c->conn.partial)
+		check_report(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
 	data->counts |= data->counted;
 	data->counted = data->ended = data->loaded = false;
 }
@@ -127,7 +127,7 @@ begin_turn(struct check *c, const struct session_turn *turn)
 static void
 end_turn(struct check *c, const struct session_turn *turn, const struct session_message *seen)
 {
-	bool v2 = c->c.version == 2, is_cancelled = turn->stop.p && json_string_is(turn->stop, acp_cancelled);
+	bool v2 = c->conn.version == 2, is_cancelled = turn->stop.p && json_string_is(turn->stop, acp_cancelled);
 	const struct msg *m = seen ? &seen->message.msg : NULL;
 	struct check_session *data = turn->session->data;
 
@@ -136,7 +136,7 @@ end_turn(struct check *c, const struct session_turn *turn, const struct session_
 	if (turn->unfinished || turn->joined || !m || (v2 && m->kind == MSG_RESPONSE))
 		return;
 	if (turn->data && !is_cancelled && (turn->stop.p || !v2))
-		check_find(c, RULE_CANCELLED_TURN, v2 ? "params.update.stopReason" : m->error.p ? "error" : "result.stopReason",
+		check_report(c, RULE_CANCELLED_TURN, v2 ? "params.update.stopReason" : m->error.p ? "error" : "result.stopReason",
 			"\"cancelled\"", m->error.p ? m->error : turn->stop);
 	if (data)
 		data->counted |= json_path(m->result, "_meta.quota").p || json_path(m->params, "update._meta.quota").p;
@@ -151,15 +151,15 @@ see_response(struct check *c, const struct session_event *e)
 	struct check_session *data = e->session && !e->unanswered ? e->session->data : NULL;
 	struct slice result = data ? e->message->message.msg.result : slice(NULL, 0), id;
 	enum acp_method what = e->request->request->what;
-	bool counts = c->c.version == 2 && data && !e->message->copy;
+	bool counts = c->conn.version == 2 && data && !e->message->copy;
 
 	if (!result.p)
 		return;
 	if (counts && (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME) && !data->stated && check_is_complete(c))
-		check_find(c, RULE_RESUME_STATE, "result", "a state_update before it", slice(NULL, 0));
+		check_report(c, RULE_RESUME_STATE, "result", "a state_update before it", slice(NULL, 0));
 	/* An idle state is the last word of the work that session/close ends. */
 	if (counts && what == ACP_SESSION_CLOSE && data->running)
-		check_find(c, RULE_CANCELLED_TURN, "result", "an idle state before it", slice(NULL, 0));
+		check_report(c, RULE_CANCELLED_TURN, "result", "an idle state before it", slice(NULL, 0));
 	data->running &= what != ACP_SESSION_CLOSE;
 	if (!counts || what != ACP_SESSION_PROMPT || !session_accepts(result, true))
 		return;
@@ -173,16 +173,16 @@ see_response(struct check *c, const struct session_event *e)
 static void
 see_idle(struct check *c, struct check_session *data, const struct session_event *e)
 {
-	bool own = json_string_is(e->message->kind, acp_state_update), known = check_is_complete(c) && !c->c.forgot_session;
+	bool own = json_string_is(e->message->kind, acp_state_update), known = check_is_complete(c) && !c->conn.forgot_session;
 	struct slice state = json_get(e->state, acp_state);
 
 	if (data->running && own && json_type(json_get(e->state, acp_stop_reason)) != JSON_STRING)
-		check_find(c, RULE_STOP_REASON, "params.update.stopReason", "why the work ends", slice(NULL, 0));
+		check_report(c, RULE_STOP_REASON, "params.update.stopReason", "why the work ends", slice(NULL, 0));
 	if (data->accepted && (data->running || data->spoke)) {
 		if (!data->running && known)
-			check_find(c, RULE_STATE_RUNNING, "params.update.state", "\"running\" before it", state);
+			check_report(c, RULE_STATE_RUNNING, "params.update.state", "\"running\" before it", state);
 		if (data->message && !data->echoed && !data->queues && known)
-			check_find(c, RULE_USER_MESSAGE, "params.update.state",
+			check_report(c, RULE_USER_MESSAGE, "params.update.state",
 				"a user message with the id of the prompt's response before it", state);
 		data->accepted = data->spoke = false;
 	}
@@ -197,7 +197,7 @@ see_state(struct check *c, const struct session_event *e)
 	struct check_session *data = e->session->data;
 	struct slice state = json_get(e->state, acp_state);
 
-	if (!data || c->c.version != 2)
+	if (!data || c->conn.version != 2)
 		return;
 	data->stated = true;
 	if (json_string_is(state, acp_idle))
@@ -224,23 +224,23 @@ see_user_message(struct check *c, struct check_session *data, struct slice updat
 static bool
 follows_calls(const struct check *c)
 {
-	return check_is_complete(c) && !c->c.forgot_session && !c->c.forgot_call;
+	return check_is_complete(c) && !c->conn.forgot_session && !c->conn.forgot_call;
 }
 
 static void
 begin_call(struct check *c, struct session_call *call, const struct session_message *seen)
 {
 	struct slice params = c->message.msg.params, asked = json_path(params, "toolCall.toolCallId");
-	bool v2 = c->c.version == 2;
+	bool v2 = c->conn.version == 2;
 
 	call->data = &named;
 	if (!follows_calls(c))
 		return;
 	if (c->message.msg.what == ACP_REQUEST_PERMISSION)
-		check_find(c, RULE_PERMISSION_CALL, v2 ? "params.subject.toolCall.toolCallId" : "params.toolCall.toolCallId",
+		check_report(c, RULE_PERMISSION_CALL, v2 ? "params.subject.toolCall.toolCallId" : "params.toolCall.toolCallId",
 			"the id of a call that was announced", asked.p ? asked : json_path(params, "subject.toolCall.toolCallId"));
 	else if (!v2 && json_string_is(seen->kind, "tool_call_update"))
-		check_find(c, RULE_TOOL_CALL_UNKNOWN, "params.update.toolCallId", "the id of a call that tool_call has begun",
+		check_report(c, RULE_TOOL_CALL_UNKNOWN, "params.update.toolCallId", "the id of a call that tool_call has begun",
 			json_get(seen->update, "toolCallId"));
 }
 
@@ -250,10 +250,10 @@ change_call(struct check *c, const struct session_event *e)
 	struct slice status = json_get(e->message->update, "status");
 
 	if (e->again && follows_calls(c))
-		check_find(c, RULE_TOOL_CALL_TWICE, "params.update.toolCallId", "an id that no other call of the session has",
+		check_report(c, RULE_TOOL_CALL_TWICE, "params.update.toolCallId", "an id that no other call of the session has",
 			json_get(e->message->update, "toolCallId"));
 	else if (e->call->ended && !e->call->unfinished && json_type(status) == JSON_STRING && !session_status_is_final(status))
-		check_find(c, RULE_TOOL_CALL_FINISHED, "params.update.status", "no other status after the final one", status);
+		check_report(c, RULE_TOOL_CALL_FINISHED, "params.update.status", "no other status after the final one", status);
 }
 
 /* Nothing is left open at the end of a turn, unless it was cancelled. */
@@ -262,10 +262,10 @@ end_call(struct check *c, const struct session_call *call)
 {
 	const struct session_turn *turn = call->turn;
 
-	if (!call->unfinished || !turn || turn->unfinished || turn->data || turn->failed || c->c.version == 2 || !follows_calls(c) ||
+	if (!call->unfinished || !turn || turn->unfinished || turn->data || turn->failed || c->conn.version == 2 || !follows_calls(c) ||
 		(turn->stop.p && json_string_is(turn->stop, acp_cancelled)))
 		return;
-	check_find(c, RULE_TOOL_CALL_OPEN, "result", "the end of each tool call before that of the turn", slice(call->id, call->n));
+	check_report(c, RULE_TOOL_CALL_OPEN, "result", "the end of each tool call before that of the turn", slice(call->id, call->n));
 }
 
 /* --- permissions --- */
@@ -287,7 +287,7 @@ check_permission(struct check *c, const struct session_event *e)
 {
 	const struct check_request *request = e->request->data;
 	/* In version 2 the agent cancels its requests itself. */
-	bool cancels = e->question->data && c->c.version != 2;
+	bool cancels = e->question->data && c->conn.version != 2;
 	struct slice outcome, id;
 
 	/* Without a response there is no message to look at. */
@@ -296,14 +296,14 @@ check_permission(struct check *c, const struct session_event *e)
 	outcome = json_path(c->message.msg.result, "outcome.outcome");
 	id = json_path(c->message.msg.result, "outcome.optionId");
 	if (cancels && c->message.msg.error.p)
-		check_find(c, RULE_CANCELLED_PERMISSION, "error", "the outcome \"cancelled\"", c->message.msg.error);
+		check_report(c, RULE_CANCELLED_PERMISSION, "error", "the outcome \"cancelled\"", c->message.msg.error);
 	if (json_type(outcome) != JSON_STRING)
 		return;
 	if (cancels && !json_string_is(outcome, acp_cancelled))
-		check_find(c, RULE_CANCELLED_PERMISSION, "result.outcome.outcome", "\"cancelled\"", outcome);
+		check_report(c, RULE_CANCELLED_PERMISSION, "result.outcome.outcome", "\"cancelled\"", outcome);
 	if (json_string_is(outcome, "selected") && json_type(id) == JSON_STRING && json_type(request->options) == JSON_ARRAY &&
 		!is_offered(request->options, id))
-		check_find(c, RULE_PERMISSION_OPTION, "result.outcome.optionId", "an option that was offered", id);
+		check_report(c, RULE_PERMISSION_OPTION, "result.outcome.optionId", "an option that was offered", id);
 }
 
 /* --- all --- */
@@ -318,14 +318,14 @@ check_turn_event(struct check *c, const struct session_event *e)
 		see_response(c, e);
 		break;
 	case SESSION_CANCEL:
-		cancel(e->session, c->c.version == 2);
+		cancel(e->session, c->conn.version == 2);
 		break;
 	case SESSION_STATE:
 		see_state(c, e);
 		break;
 	case SESSION_CLOSED:
 		/* The agent has ended what was open; queued prompts have no stop reason for that. */
-		if (c->c.version != 2 && e->session->turn && !e->session->turn->next &&
+		if (c->conn.version != 2 && e->session->turn && !e->session->turn->next &&
 			e->message->message.request->what == ACP_SESSION_CLOSE)
 			e->session->turn->data = &cancelled;
 		break;
@@ -334,8 +334,8 @@ check_turn_event(struct check *c, const struct session_event *e)
 			forget_prompt(data);
 			data->queues = true;
 		}
-		if (c->c.version != 2 && e->session->turn->prompted && check_is_complete(c) && !queues_prompts(c))
-			check_find(c, RULE_PROMPT_OVERLAP, "method", "the end of the turn before", slice(NULL, 0));
+		if (c->conn.version != 2 && e->session->turn->prompted && check_is_complete(c) && !queues_prompts(c))
+			check_report(c, RULE_PROMPT_OVERLAP, "method", "the end of the turn before", slice(NULL, 0));
 		break;
 	case SESSION_TURN_BEGAN:
 		begin_turn(c, e->turn);
@@ -355,7 +355,7 @@ check_turn_event(struct check *c, const struct session_event *e)
 		end_call(c, e->call);
 		break;
 	case SESSION_CALL_FORGOTTEN:
-		c->c.forgets_call |= e->limit;
+		c->conn.forgets_call |= e->limit;
 		break;
 	case SESSION_ANSWERED:
 		check_permission(c, e);
@@ -380,18 +380,18 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 		return;
 	data->worked |= strncmp(seen->kind.p, "\"agent_", 7) == 0 || strncmp(seen->kind.p, "\"tool_call", 10) == 0;
 	data->spoke |= strncmp(seen->kind.p, "\"agent_", 7) == 0;
-	if (c->c.version == 2 && json_string_in(seen->kind, of_user))
+	if (c->conn.version == 2 && json_string_in(seen->kind, of_user))
 		see_user_message(c, data, update.p ? update : seen->members);
-	if (c->c.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->c.forgot_session &&
+	if (c->conn.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->conn.forgot_session &&
 		check_is_complete(c) && json_string_in(seen->kind, in_turn))
-		check_find(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", seen->kind);
+		check_report(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", seen->kind);
 	if (data->resuming && !s->turn && check_is_complete(c) && json_string_in(seen->kind, of_history)) {
-		check_find(c, RULE_RESUME_REPLAY, "params.update.sessionUpdate", "no history before the response to session/resume", seen->kind);
+		check_report(c, RULE_RESUME_REPLAY, "params.update.sessionUpdate", "no history before the response to session/resume", seen->kind);
 		data->resuming = false;
 	}
-	if (data->loaded && !s->turn && !s->history && c->c.version != 2 && check_is_complete(c) &&
+	if (data->loaded && !s->turn && !s->history && c->conn.version != 2 && check_is_complete(c) &&
 		json_string_is(seen->kind, "user_message_chunk")) {
-		check_find(c, RULE_LATE_REPLAY, "params.update.sessionUpdate", "all of the history before the response to session/load", seen->kind);
+		check_report(c, RULE_LATE_REPLAY, "params.update.sessionUpdate", "all of the history before the response to session/load", seen->kind);
 		data->loaded = false;
 	}
 	if (json_string_is(seen->kind, "usage_update"))

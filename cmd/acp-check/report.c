@@ -247,7 +247,7 @@ check_selects(struct check *c)
 }
 
 void
-check_find(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
+check_report(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
 	const struct options *o = c->options;
 	int known;

@@ -76,7 +76,7 @@ read_bad(struct run *r, struct watch *w, const struct record *bad)
 	bool longer = strstr(bad->error.what, "longer than --max-line") != NULL;
 
 	if (longer) {
-		check_find(&r->check, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", slice(NULL, 0));
+		check_report(&r->check, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", slice(NULL, 0));
 	} else if (w->operands.found && !r->timed && !bad->torn) {
 		check_noise(&r->check, bad->raw);
 	} else if (w->operands.found) {
@@ -90,7 +90,7 @@ read_bad(struct run *r, struct watch *w, const struct record *bad)
 		r->check.failed |= buf_add_slice(&r->first, bad->raw) < 0;
 	}
 	w->operands.bad |= !longer && (!w->operands.found || (r->timed && !bad->torn));
-	r->check.c.partial |= bad->torn || longer || r->timed;
+	r->check.conn.partial |= bad->torn || longer || r->timed;
 }
 
 static int
@@ -116,8 +116,8 @@ event(struct watch *w, const struct record *record)
 		break;
 	case RECORD_LOST:
 		if (memmem(record->text.p, record->text.n, "longer than", 11))
-			check_find(c, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", w->stream ? record->raw : record->text);
-		c->c.partial = true;
+			check_report(c, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", w->stream ? record->raw : record->text);
+		c->conn.partial = true;
 		break;
 	case RECORD_BAD:
 		read_bad(r, w, record);

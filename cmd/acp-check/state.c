@@ -6,32 +6,32 @@
 void
 check_begin(struct check *c, bool partial)
 {
-	for (size_t i = 0; i < sizeof(c->c.capabilities) / sizeof(*c->c.capabilities); i++)
-		buf_free(&c->c.capabilities[i]);
-	buf_free(&c->c.initialize_params);
-	buf_free(&c->c.released);
-	buf_free(&c->c.logins);
-	free(c->c.offers.at);
+	for (size_t i = 0; i < sizeof(c->conn.capabilities) / sizeof(*c->conn.capabilities); i++)
+		buf_free(&c->conn.capabilities[i]);
+	buf_free(&c->conn.initialize_params);
+	buf_free(&c->conn.released);
+	buf_free(&c->conn.logins);
+	free(c->conn.offers.at);
 	c->marks++;
-	c->c = (struct connection){.version = c->options->protocol, .partial = partial};
+	c->conn = (struct connection){.version = c->options->protocol, .partial = partial};
 }
 
 unsigned
 check_version(const struct check *c)
 {
-	return c->c.version == 2 ? 2 : 1;
+	return c->conn.version == 2 ? 2 : 1;
 }
 
 bool
 check_is_complete(const struct check *c)
 {
-	return c->c.initialized && !c->c.partial && c->c.seen[ACP_CLIENT] && c->c.seen[ACP_AGENT];
+	return c->conn.initialized && !c->conn.partial && c->conn.seen[ACP_CLIENT] && c->conn.seen[ACP_AGENT];
 }
 
 bool
 check_advertises(const struct check *c, enum acp_side side, const char *capability)
 {
-	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
+	enum json_type type = json_type(json_path(buf_slice(&c->conn.capabilities[side]), capability));
 
 	return type == JSON_TRUE || type == JSON_OBJECT;
 }
@@ -65,9 +65,9 @@ check_locate(struct check *c, const struct session_message *seen)
 	c->message.t = w->t;
 	c->message.from = seen->role == ACP_UNKNOWN ? sender(c, &seen->message.msg) : seen->role;
 	/* The request of a response would say whether that has lost its envelope. */
-	if (seen->message.msg.kind == MSG_RESPONSE && !seen->request && c->c.enveloped)
+	if (seen->message.msg.kind == MSG_RESPONSE && !seen->request && c->conn.enveloped)
 		c->message.from = acp_other_side(c->message.from);
-	c->c.seen[seen->message.from] = true;
+	c->conn.seen[seen->message.from] = true;
 	c->now = seen->message.t;
 	c->where = (struct where){.file = w->file, .number = w->number, .t = w->t, .timed = w->timed, .from = c->message.from,
 		.message = &c->message};

@@ -30,16 +30,16 @@ enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
 
 /* The state of a component: what events do in each of them is one table, in life.c. */
 enum life {
-	LIFE_NONE,    /* not started */
-	LIFE_STARTED, /* it runs, and was not asked to initialize */
-	LIFE_ASKED,   /* it was */
+	LIFE_NONE,        /* not started */
+	LIFE_STARTED,     /* it runs, and was not asked to initialize */
+	LIFE_ASKED,       /* it was asked to initialize, and has not responded */
 	LIFE_READY,
-	LIFE_AGAIN,   /* restarted, and asked to initialize by acp-conduct */
-	LIFE_CLOSED,  /* it has closed a descriptor that it should use, and dies at the end of the grace period */
-	LIFE_DYING,   /* its process has died; the others of its group are killed, and what it wrote is read */
-	LIFE_ENDED,   /* its process has ended, but others of its group still run */
-	LIFE_GONE,
-	LIVES,
+	LIFE_ASKED_AGAIN, /* restarted, and asked to initialize by acp-conduct */
+	LIFE_CLOSED,      /* it has closed a descriptor that it should use, and gets the grace period to end */
+	LIFE_DYING,       /* its process has died; the others of its group are killed, and what it wrote is read */
+	LIFE_ENDED,       /* its process has ended, but others of its group still run */
+	LIFE_GONE,        /* its process and its group have ended, and no process follows */
+	LIFE_STATES,
 };
 
 struct chain;

@@ -193,7 +193,7 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 	if (to && m->result.p &&
 		(send_list_peers(to, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &to->init.response) < 0))
 		read_no_memory(r);
-	if (component && (component->life == LIFE_ASKED || component->life == LIFE_AGAIN)) {
+	if (component && (component->life == LIFE_ASKED || component->life == LIFE_ASKED_AGAIN)) {
 		life_event(component, EVENT_INITIALIZED);
 		port_go_live(p);
 	}

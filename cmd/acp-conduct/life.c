@@ -129,17 +129,17 @@ life_dismiss(struct component *c)
 static void
 count_status(struct chain *ch, const struct component *c, enum event end)
 {
-	int counts = proc_status(c->process.status);
+	int status = proc_status(c->process.status);
 
 	if (end == EVENT_STOPPED || (end == EVENT_DIED && c->kind == KIND_PEER) ||
-		(end == EVENT_ENDED && counts == 128 + SIGPIPE && c->kind != KIND_AGENT))
+		(end == EVENT_ENDED && status == 128 + SIGPIPE && c->kind != KIND_AGENT))
 		return;
-	if (end == EVENT_DIED && counts == 0 && c->kind != KIND_AGENT)
-		counts = EXIT_FAILED;
+	if (end == EVENT_DIED && status == 0 && c->kind != KIND_AGENT)
+		status = EXIT_FAILED;
 	if (c->kind == KIND_AGENT)
-		ch->end.agent_status = counts;
+		ch->end.agent_status = status;
 	else if (ch->end.other_status == 0)
-		ch->end.other_status = counts;
+		ch->end.other_status = status;
 }
 
 /* With -v: what has gone through it, and how it ended. */
@@ -387,9 +387,9 @@ start_next(struct component *c)
 	}
 	c->deaths.restarts++;
 	if (c->kind == KIND_PROXY)
-		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_AGAIN;
+		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_ASKED_AGAIN;
 	/* The first initialization has the time of the whole chain. Without memory for a timer there is no limit. */
-	if (c->life == LIFE_AGAIN)
+	if (c->life == LIFE_ASKED_AGAIN)
 		loop_add_timer(ch->loop, &c->process.timer, ch->options.init_timeout);
 	if (c->next == NEXT_DIALECT)
 		report_line(&ch->report, "%s: ended while it was being initialized (%s); restarted with the other dialect", c->name, c->process.how);
@@ -417,7 +417,7 @@ become_ready(struct component *c)
 }
 
 static void
-wait_to_end(struct component *c)
+become_closed(struct component *c)
 {
 	if (c->chain->flow->may_end(c) || is_ending(c->chain))
 		return;
@@ -470,7 +470,7 @@ end_by_signal(struct component *c)
 static void
 begin_death(struct component *c)
 {
-	bool initialized = c->life == LIFE_READY || c->life == LIFE_AGAIN || c->life == LIFE_CLOSED;
+	bool initialized = c->life == LIFE_READY || c->life == LIFE_ASKED_AGAIN || c->life == LIFE_CLOSED;
 
 	if (c->kind == KIND_AGENT) {
 		end_component(c, EVENT_DIED);
@@ -519,14 +519,14 @@ follow_death(struct component *c)
  * What an event does in a state; NULL: nothing. --init-timeout is for a component that was asked to initialize; one that has closed a
  * descriptor which it should use gets the grace period to end. What follows a death is decided in `decide`.
  */
-static void (*const table[LIVES][EVENTS])(struct component *) = {
+static void (*const table[LIFE_STATES][EVENTS])(struct component *) = {
 	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
 		[EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
 	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
 		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
-	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
+	[LIFE_READY] = {[EVENT_CLOSED] = become_closed, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
 		[EVENT_DIED] = begin_death},
-	[LIFE_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = wait_to_end, [EVENT_EXPIRED] = took_too_long,
+	[LIFE_ASKED_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = become_closed, [EVENT_EXPIRED] = took_too_long,
 		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
 	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
 		[EVENT_DIED] = begin_death},
@@ -555,8 +555,7 @@ process_ended(void *arg, int status)
 {
 	struct component *c = arg;
 	struct chain *ch = c->chain;
-	int counts = proc_status(status);
-	bool may_end = ch->flow->may_end(c), asked = c->process.asked_to_end && counts == 128 + SIGTERM;
+	bool may_end = ch->flow->may_end(c), asked = c->process.asked_to_end && proc_status(status) == 128 + SIGTERM;
 	enum event end = EVENT_DIED;
 
 	c->process.status = status;

@@ -228,7 +228,7 @@ port_close(struct port *p)
 {
 	endpoint_close(&p->end);
 	p->queue.live = false;
-	p->queue.pipe = proc_close(p->queue.pipe);
+	p->queue.unread_end = proc_close(p->queue.unread_end);
 	p->queue.theirs[0] = proc_close(p->queue.theirs[0]);
 	p->queue.theirs[1] = proc_close(p->queue.theirs[1]);
 }
@@ -287,7 +287,7 @@ read_admit(struct route *r)
 /* --- figures --- */
 
 void
-port_took(struct port *p, enum acp_direction dir)
+port_count_time(struct port *p, enum acp_direction dir)
 {
 	struct port_times *t = &p->figures.times;
 	uint64_t us = loop_now(p->route->chain->loop) - t->since[dir];

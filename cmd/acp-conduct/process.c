@@ -33,7 +33,7 @@ open_port(struct port *p, bool in, bool out)
 	p->queue.theirs[1] = rd[1];
 	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
 	if (out && !port_peer(p))
-		p->queue.pipe = io_copy_end(wr);
+		p->queue.unread_end = io_copy_end(wr);
 	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};
 	if (endpoint_open(&p->end, p->route->chain->loop, rd[0], wr[1], p->route->line_limit) < 0)
 		return -1;
@@ -108,10 +108,10 @@ static void
 gather_unread(struct port *p)
 {
 	SCOPED struct buf held = p->queue.held;
-	int copy = p->queue.pipe;
+	int copy = p->queue.unread_end;
 
 	p->queue.held = (struct buf){0};
-	p->queue.pipe = -1;
+	p->queue.unread_end = -1;
 	if (io_unread(copy, &p->queue.held) < 0 || buf_add_slice(&p->queue.held, buf_slice(&held)) < 0)
 		read_no_memory(p->route);
 }
@@ -413,7 +413,7 @@ input_ended(struct port *p)
 		if (c->kind != KIND_AGENT && walk_may_end(c))
 			send_all_ended(p);
 		/* Why an agent has ended is clear when its process has. */
-		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.pipe) == 0)
+		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.unread_end) == 0)
 			port_finish(p);
 	}
 	end_renew(p->route->chain);
@@ -440,8 +440,8 @@ process_event(void *arg, enum endpoint_event event)
 		if (p->end.out.error)
 			reader_left(p);
 		/* The component sees the end only if nobody holds the pipe. */
-		else if (p->queue.pipe >= 0)
-			p->queue.pipe = proc_close(p->queue.pipe);
+		else if (p->queue.unread_end >= 0)
+			p->queue.unread_end = proc_close(p->queue.unread_end);
 		break;
 	default:
 		break;

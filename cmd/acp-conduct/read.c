@@ -14,7 +14,7 @@ port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
 
 	if (!p)
 		return NULL;
-	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop, .queue.theirs = {-1, -1}, .queue.pipe = -1};
+	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop, .queue.theirs = {-1, -1}, .queue.unread_end = -1};
 	p->init.dialect = r->fixed ? r->dialect : ACP_PLAIN;
 	r->ports[r->n++] = p;
 	return p;

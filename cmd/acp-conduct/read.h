@@ -88,7 +88,8 @@ struct port_init {
 /* What waits to be written, and what is being written. */
 struct port_queue {
 	int theirs[2];     /* the other ends of its pipes, which its next process reads and writes; -1: none */
-	int pipe;          /* a copy of the write end, by which what a dead process has not read is found; of the read end, where that cannot be opened anew; -1: none */
+	int unread_end;    /* our copy of an end of its input, to find what it has not read: the write end, or (where that cannot be opened
+	                    * anew to read) the read end; -1: none */
 	struct buf held;   /* lines for a process that is not there, or not ready */
 	bool live;         /* lines are written at once; else they are held */
 	bool finishing;    /* its input is closed once everything is written */
@@ -207,7 +208,7 @@ void port_stop_writing(struct port *);
 void port_closed_input(struct port *);
 void port_close(struct port *);
 /* Counts how long a message took. */
-void port_took(struct port *, enum acp_direction);
+void port_count_time(struct port *, enum acp_direction);
 /* A function of struct flow: what has passed through a component. */
 void port_describe(const struct component *, struct buf *);
 /*

@@ -139,7 +139,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 		cancel(p, m, &pl);
 		return;
 	}
-	port_took(p, pl.dir);
+	port_count_time(p, pl.dir);
 	p->notes.out[pl.dir] += m->kind == MSG_NOTIFICATION;
 	if (init_successor(p, m, &pl))
 		return;
@@ -173,7 +173,7 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 			send_dropped(p, "a response to no open request", m->id);
 		return;
 	}
-	port_took(p, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN);
+	port_count_time(p, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN);
 	if (init_is_no_proxy(p, c, m)) {
 		if (!send_in_other_dialect(p)) {
 			report_line(&p->route->chain->report, "%s: is not a proxy: it refused proxy/initialize; ending the chain", p->name);

@@ -142,7 +142,7 @@ send_clear_reason(struct route *r)
 static bool
 is_initializing(const struct port *p)
 {
-	return p->component && (p->component->life == LIFE_ASKED || p->component->life == LIFE_AGAIN);
+	return p->component && (p->component->life == LIFE_ASKED || p->component->life == LIFE_ASKED_AGAIN);
 }
 
 void

@@ -83,8 +83,8 @@ is_under_way(const struct component *c)
 {
 	const struct port *p = c->near;
 
-	return c->life == LIFE_DYING || c->life == LIFE_AGAIN || p->end.out.n > 0 || p->queue.held.n > 0 ||
-		(p->queue.pipe >= 0 && system_unread(p->queue.pipe) > 0);
+	return c->life == LIFE_DYING || c->life == LIFE_ASKED_AGAIN || p->end.out.n > 0 || p->queue.held.n > 0 ||
+		(p->queue.unread_end >= 0 && system_unread(p->queue.unread_end) > 0);
 }
 
 static bool
@@ -262,7 +262,7 @@ walk_progress(const struct chain *ch)
 	for (size_t i = 0; i < r->n; i++) {
 		p = r->ports[i];
 		h = h * 1000003 + p->end.out.written + p->figures.in.bytes[ACP_DOWN] + p->figures.in.bytes[ACP_UP];
-		h = h * 31 + (p->queue.pipe < 0 ? 0 : (uint64_t)system_unread(p->queue.pipe));
+		h = h * 31 + (p->queue.unread_end < 0 ? 0 : (uint64_t)system_unread(p->queue.unread_end));
 	}
 	return h;
 }

@@ -22,14 +22,14 @@ struct peer {
 	bool running;  /* there is a child */
 	bool ended;    /* it has ended: status */
 	bool stopped;  /* by us, after its time */
-	bool leaving;  /* our output is closed as soon as it is out */
-	bool left;     /* it is */
-	bool again;    /* the last line comes again */
+	bool closing;  /* our output is closed as soon as all is written */
+	bool closed;   /* our output is closed */
+	bool repeated; /* the next line that comes is the last one again */
 	bool done;     /* only what is queued has to be written */
 	enum play play;
 	int signals;   /* how many have come */
-	int status;    /* as waitpid has it; of a failure or a signal the exit status */
-	bool failed;   /* status is the exit status */
+	int status;    /* of the agent, as waitpid has it */
+	int forced;    /* the exit status, whatever that of the agent is; 0: none */
 };
 
 /* --- ends --- */
@@ -37,19 +37,18 @@ struct peer {
 static void
 fail(struct peer *p, int status)
 {
-	p->failed = true;
-	p->status = status;
+	p->forced = status;
 	loop_stop(p->loop);
 }
 
 /* Closes our output, when all is written: the live side reads the end of its input. */
 static void
-leave(struct peer *p)
+close_output(struct peer *p)
 {
 	endpoint_finish(&p->live);
-	if (p->left || endpoint_can_write(&p->live))
+	if (p->closed || endpoint_can_write(&p->live))
 		return;
-	p->left = true;
+	p->closed = true;
 	recorder_put(p->player.recorder, RECORD_EOF, p->player.us, slice(NULL, 0));
 	if (!p->ended && p->options->us == ACP_CLIENT)
 		loop_add_timer(p->loop, &p->grace, p->options->grace);
@@ -73,7 +72,7 @@ is_done(struct peer *p)
 		return false;
 	if (p->options->us == ACP_AGENT)
 		return p->player.left;
-	p->leaving = true;
+	p->closing = true;
 	return !endpoint_can_read(&p->live) && (!p->running || p->ended);
 }
 
@@ -89,7 +88,7 @@ advance(void *arg)
 	while (p->play != PLAY_ABANDONED && p->play != PLAY_EXIT) {
 		p->player.now = loop_clock();
 		p->play = player_play(&p->player);
-		p->leaving |= p->play == PLAY_LEAVE;
+		p->closing |= p->play == PLAY_LEAVE;
 		if (p->play == PLAY_FAILED) {
 			cli_warn(replay_name, "%s: %s", p->options->path, strerror(errno));
 			fail(p, EXIT_FAILED);
@@ -99,8 +98,8 @@ advance(void *arg)
 	}
 	if (!p->done)
 		p->done = is_done(p);
-	if (p->leaving)
-		leave(p);
+	if (p->closing)
+		close_output(p);
 	endpoint_pause(&p->live, p->live.out.full || p->play == PLAY_FULL);
 	loop_remove_timer(p->loop, &p->pause);
 	now = loop_clock();
@@ -120,7 +119,7 @@ timed_out(void *arg)
 	struct peer *p = arg;
 
 	/* A recorded pause takes its time, and what ends has its grace period. */
-	if ((p->play == PLAY_WAITING && p->player.wake) || p->left || p->ended)
+	if ((p->play == PLAY_WAITING && p->player.wake) || p->closed || p->ended)
 		return;
 	p->player.timed_out = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
@@ -130,7 +129,7 @@ timed_out(void *arg)
 		loop_stop(p->loop);
 		return;
 	}
-	p->player.left = p->leaving = true;
+	p->player.left = p->closing = true;
 	advance(p);
 }
 
@@ -143,14 +142,14 @@ receive_line(void *arg, enum input_got got, const struct line *line)
 	struct peer *p = arg;
 	enum received r;
 
-	if (p->failed)
+	if (p->forced)
 		return true;
 	p->player.now = loop_clock();
 	if (got == INPUT_PIECE)
 		r = line->first && player_receive_long(&p->player) < 0 ? RECEIVED_FAILED : RECEIVED;
 	else
-		r = player_receive(&p->player, line->text, p->again);
-	p->again = r == RECEIVED_LATER;
+		r = player_receive(&p->player, line->text, p->repeated);
+	p->repeated = r == RECEIVED_LATER;
 	if (r == RECEIVED_FAILED) {
 		cli_warn(replay_name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
@@ -214,7 +213,7 @@ signalled(void *arg, int signal)
 	}
 	p->player.interrupted = true;
 	p->player.left = true;
-	p->leaving = true;
+	p->closing = true;
 	advance(p);
 }
 
@@ -286,8 +285,8 @@ exit_status(struct peer *p)
 	char words[64];
 	int differs;
 
-	if (p->failed)
-		return p->status;
+	if (p->forced)
+		return p->forced;
 	player_finish(&p->player, p->play == PLAY_OVER);
 	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
 		cli_warn(replay_name, "the %s stopped reading: %llu bytes were not delivered", them,
