@@ -235,7 +235,7 @@ budget_give_up(struct tool *t, struct budget *b)
 
 /* The turn of the client's prompt has ended. */
 static enum verdict
-end_first(struct tool *t, struct budget *b, const struct turn_end *e)
+end_prompt_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	struct budget_session *s = b->tag.session;
 
@@ -268,7 +268,7 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	}
 	if (!b->held) {
 		b->holds_idle = e->idle;
-		return end_first(t, b, e);
+		return end_prompt_turn(t, b, e);
 	}
 	if (!e->failed || e->idle)
 		tool_check(t, add_outcome(t, b, e));

@@ -318,7 +318,7 @@ void session_cancelled(struct tool *, struct budget_session *, bool closed);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct message *);
 /* The turn of a text of --at has ended, or is waited for no longer. */
-void ahead_ended(struct tool *, struct budget_session *);
+void at_ended(struct tool *, struct budget_session *);
 /* clock.c: agents that fall silent, and cancelled continuations that do not end */
 void clock_rings(struct tool *);
 

@@ -121,7 +121,7 @@ clock_rings(struct tool *t)
 		/* It was cancelled and does not end: the prompts that waited for it wait for no other. */
 		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs) {
 			s->at.tried = UINT_MAX;
-			ahead_ended(t, s);
+			at_ended(t, s);
 		}
 		when = check_silence(t, s, now);
 		if (when)

@@ -112,14 +112,14 @@ amount_reached(struct tool *t, const struct budget_session *s, size_t limit, str
 
 /* Of the session, or of one of its children: each has a context of its own. */
 static const struct usage_session *
-full(const struct usage_session *u, unsigned most)
+find_full(const struct usage_session *u, unsigned most)
 {
 	const struct usage_session *c, *found = NULL;
 
 	if (u->has_used && u->has_size && usage_reaches(u->used, u->size, most, true))
 		return u;
 	for (c = u->child; c && !found; c = c->sibling)
-		found = full(c, most);
+		found = find_full(c, most);
 	return found;
 }
 
@@ -127,7 +127,7 @@ static bool
 context_reached(const struct tool *t, const struct budget_session *s, struct buf *text)
 {
 	unsigned most = t->options->max_context;
-	const struct usage_session *u = most > 0 && s->usage ? full(s->usage, most) : NULL;
+	const struct usage_session *u = most > 0 && s->usage ? find_full(s->usage, most) : NULL;
 
 	if (u && text && (buf_printf(text, "--max-context %u%% is reached: %d%%, ", most, usage_percent(u->used, u->size))
 			|| put_grouped(text, u->used) || buf_add_string(text, " of ") || put_grouped(text, u->size)

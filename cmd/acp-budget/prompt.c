@@ -162,7 +162,7 @@ prompts_cancelled(struct tool *t, struct budget_session *s)
 
 /* Sends the next text that is due. Returns whether there was one. */
 static bool
-ahead_ask(struct tool *t, struct budget_session *s)
+at_send(struct tool *t, struct budget_session *s)
 {
 	static const char compact[] = "/compact";
 	const struct options *o = t->options;
@@ -193,7 +193,7 @@ ahead_ask(struct tool *t, struct budget_session *s)
 }
 
 void
-ahead_ended(struct tool *t, struct budget_session *s)
+at_ended(struct tool *t, struct budget_session *s)
 {
 	/* It may have been given up. */
 	if (!s->at.runs)
@@ -225,7 +225,7 @@ prompt_came(struct tool *t, const struct message *message)
 	}
 	if (s)
 		limits_report_unenforced(t, s, s->turns > 0);
-	if (s && (s->at.runs || ahead_ask(t, s)))
+	if (s && (s->at.runs || at_send(t, s)))
 		return tool_check(t, !frame_hold(t->frame, s)) ? VERDICT_PASS : VERDICT_HOLD;
 	tool_see(t, message, &seen);
 	if (seen.about && (s = session_data(t, seen.about)))

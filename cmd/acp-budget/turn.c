@@ -101,7 +101,7 @@ turn_ended(struct tool *t, const struct turn_end *e)
 	if (b)
 		return budget_turn(t, b, e);
 	if (e->tag)
-		ahead_ended(t, e->session);
+		at_ended(t, e->session);
 	else if (e->of_client)
 		turn_over(t, e->session);
 	return VERDICT_PASS;

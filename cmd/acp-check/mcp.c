@@ -412,7 +412,7 @@ mcp_run(const struct options *o)
 {
 	struct mcp m = {.options = o};
 	struct frame_options frame = o->frame;
-	struct watch w = {.name = check_name, .state = &m, .frame = &frame, .events = true, .begin = begin, .happened = happened,
+	struct watch w = {.name = check_name, .state = &m, .frame = &frame, .counts_events = true, .begin = begin, .happened = happened,
 		.message = message, .event = event, .finish = finish};
 	int status;
 

@@ -166,7 +166,7 @@ int
 check_run(const struct options *o)
 {
 	struct run r = {.check = {.options = o}};
-	struct watch w = {.name = check_name, .state = &r, .frame = &o->frame, .select = o->select, .bad = true,
+	struct watch w = {.name = check_name, .state = &r, .frame = &o->frame, .select = o->select, .takes_bad = true,
 		.expects = true, .open = open_baseline, .begin = begin, .happened = happened, .message = message, .event = event, .finish = finish};
 	int status;
 

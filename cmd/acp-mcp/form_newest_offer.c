@@ -35,7 +35,7 @@ greeted(struct conn *c, const struct msg *m)
 
 /* Has the command accepted the handshake? */
 static bool
-is_old(const struct conn *c)
+has_handshake(const struct conn *c)
 {
 	return json_get(buf_slice(&c->hello), acp_protocol_version).p;
 }
@@ -65,7 +65,7 @@ reply_locally(struct conn *c, struct slice method)
 	SCOPED struct buf text = {0};
 
 	/* The handshake has brought its result. */
-	if (!is_old(c) || !json_string_is(method, mcp_discover))
+	if (!has_handshake(c) || !json_string_is(method, mcp_discover))
 		return false;
 	mcp_check(c->mcp, put_discovered(c, &text));
 	mcp_check(c->mcp, frame_reply(c->mcp->frame, NULL, buf_slice(&text)));
@@ -142,13 +142,13 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 	if (c->hello.n == 0) {
 		if (!c->greeted)
 			greet(c, params);
-	} else if (is_old(c) && json_string_is(method, mcp_listen) && a->request_id.n > 0) {
+	} else if (has_handshake(c) && json_string_is(method, mcp_listen) && a->request_id.n > 0) {
 		begin_listening(c, a, params);
-	} else if (is_old(c) && json_string_is(method, mcp_discover)) {
+	} else if (has_handshake(c) && json_string_is(method, mcp_discover)) {
 		mcp_check(c->mcp, put_discovered(c, &text));
 		conn_respond(c, a, buf_slice(&text));
 	} else {
-		if (is_old(c))
+		if (has_handshake(c))
 			mcp_check(c->mcp, meta_strip_envelope(&params, &text));
 		conn_send_ask(c, a, method, params);
 	}
@@ -200,7 +200,7 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 
 /* The request that a notification of the command's belongs to: by its progress token, or the only one. */
 static const struct ask *
-about(const struct conn *c, struct slice params)
+ask_of_notification(const struct conn *c, struct slice params)
 {
 	struct slice token = json_get(params, "progressToken");
 	const struct ask *a, *only = NULL;
@@ -231,10 +231,10 @@ send_to_chain(struct conn *c, const struct msg *m)
 		return;
 	}
 	subscription = conn_find_ask(c, listen_name(m->params));
-	a = about(c, m->params);
+	a = ask_of_notification(c, m->params);
 	if (subscription) {
 		notify_subscriber(c, subscription, m->method, m->params);
-	} else if (is_old(c) && listen_brings(m->method)) {
+	} else if (has_handshake(c) && listen_brings(m->method)) {
 		/* Each subscription whose filter includes it gets it. */
 		LL_FOREACH(c->asks, a)
 			if (a->listens && listen_wants(json_path(a->msg.params, "params.notifications"), m->method, m->params))

@@ -141,7 +141,7 @@ tool_run(const struct options *o)
 	struct tool t = {.options = o};
 	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session, .signals = signals, .expects = true,
 		.lost = "messages were lost: figures may be too low from here on",
-		.whole = o->format == FORMAT_PROM && o->frame.output, .begin = begin, .message = message, .event = event, .end = end,
+		.replaces = o->format == FORMAT_PROM && o->frame.output, .begin = begin, .message = message, .event = event, .end = end,
 		.signal = report_now, .finish = finish, .line = o->merge ? add_line : NULL};
 	int status;
 

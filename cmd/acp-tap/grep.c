@@ -171,7 +171,7 @@ grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
 
 /* Is this chunk of the same text as the one before? */
 static bool
-goes_on(struct grep *g, const struct message *m, struct slice kind)
+continues_text(struct grep *g, const struct message *m, struct slice kind)
 {
 	SCOPED struct buf source = {0};
 	struct buf swap = g->source;
@@ -197,7 +197,7 @@ grep_see(struct grep *g, const struct message *m)
 		g->source.n = g->tail.n = 0;
 		return grep_message(g, m, &hit);
 	}
-	if (!goes_on(g, m, kind))
+	if (!continues_text(g, m, kind))
 		g->tail.n = 0;
 	before = g->text.n = 0;
 	if (buf_add_slice(&g->text, buf_slice(&g->tail)) < 0)

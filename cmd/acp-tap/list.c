@@ -254,7 +254,7 @@ int
 list_run(const struct options *o)
 {
 	struct list l = {.options = o};
-	struct watch w = {.name = tap_name, .state = &l, .frame = &o->frame, .events = true, .begin = begin, .happened = happened,
+	struct watch w = {.name = tap_name, .state = &l, .frame = &o->frame, .counts_events = true, .begin = begin, .happened = happened,
 		.message = message, .event = event, .end = end, .finish = finish};
 
 	l.watch = &w;

@@ -127,7 +127,7 @@ prom_write(struct tool *t, bool now)
 	SCOPED struct buf text = {0};
 	uint64_t clock = loop_clock();
 
-	if (!now && (!p->fresh || !t->watch->whole || clock < p->written + SECOND))
+	if (!now && (!p->fresh || !t->watch->replaces || clock < p->written + SECOND))
 		return;
 	p->fresh = false;
 	p->written = clock;

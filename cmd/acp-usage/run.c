@@ -232,7 +232,7 @@ tool_run(const struct options *o)
 	struct tool t = {.options = o, .prom = {.wanted = o->format == FORMAT_PROM}};
 	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session,
 		.signals = o->meter ? signals : NULL, .inputs = o->inputs,
-		.lost = "messages were lost: figures may be too low from here on", .whole = t.prom.wanted && o->frame.output,
+		.lost = "messages were lost: figures may be too low from here on", .replaces = t.prom.wanted && o->frame.output,
 		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .begin = begin, .message = message, .event = event,
 		.end = end, .tick = tick, .signal = redraw, .aside = aside, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
 	int status;

@@ -412,7 +412,7 @@ connect(struct sessions *c, const struct session_message *seen)
 
 /* Kinds of updates that may change what is kept. */
 static bool
-matters(struct slice kind)
+may_change_sessions(struct slice kind)
 {
 	static const char *const kinds[] = {"tool_call", "tool_call_update", acp_state_update, "subagent_update", "compaction_update", NULL};
 
@@ -444,7 +444,7 @@ read_update(struct slice params, struct session_message *seen)
 	}
 	if (json_type(seen->kind) != JSON_STRING)
 		seen->kind = slice(NULL, 0);
-	else if (matters(seen->kind))
+	else if (may_change_sessions(seen->kind))
 		seen->update = json_get(params, acp_update);
 	return json_type(session) == JSON_STRING ? session : slice(NULL, 0);
 }

@@ -70,7 +70,7 @@ enum { SOURCES = sizeof(sources) / sizeof(*sources), SPELLINGS = sizeof(spelling
 
 /* Is this key the name? Most are not, and most differ in their first byte. */
 static bool
-is(struct slice key, const char *name)
+key_is(struct slice key, const char *name)
 {
 	return (key.p[1] == name[0] || key.p[1] == '\\') && json_string_is(key, name);
 }
@@ -80,7 +80,7 @@ usage_spelled(struct slice key)
 {
 	size_t i;
 
-	for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
+	for (i = 0; i < SPELLINGS && !key_is(key, spellings[i].name); i++)
 		;
 	return i < SPELLINGS ? spellings[i].type : USAGE_TYPES;
 }
@@ -95,8 +95,8 @@ usage_member(bool idle, const struct slice *keys, size_t n)
 		if (!(p->in & (idle ? IN_STATE : IN_RESPONSE)) || (p->role != COUNTS && p->role != ROWS))
 			continue;
 		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
-		if (n > length || !is(keys[0], first_names[p->first]) || (n > 1 && !is(keys[1], p->path[0]))
-			|| (n > 2 && !is(keys[2], p->path[1])))
+		if (n > length || !key_is(keys[0], first_names[p->first]) || (n > 1 && !key_is(keys[1], p->path[0]))
+			|| (n > 2 && !key_is(keys[2], p->path[1])))
 			continue;
 		if (n == length)
 			return p->role == ROWS ? USAGE_MEMBER_ROWS : USAGE_MEMBER_COUNTS;
@@ -107,7 +107,7 @@ usage_member(bool idle, const struct slice *keys, size_t n)
 
 /* An integer from 0 to 2^64-1; null counts as left out. */
 static bool
-count(struct slice value, uint64_t *n, const char **wrong)
+read_count(struct slice value, uint64_t *n, const char **wrong)
 {
 	if (json_type(value) == JSON_NULL)
 		return false;
@@ -132,7 +132,7 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 	}
 	while (json_next(&it, &key, &value)) {
 		type = usage_spelled(key);
-		if (type < USAGE_TYPES && !(c->has & 1u << type) && count(value, &c->n[type], wrong))
+		if (type < USAGE_TYPES && !(c->has & 1u << type) && read_count(value, &c->n[type], wrong))
 			c->has |= 1u << type;
 	}
 }
@@ -204,12 +204,12 @@ add_count(struct usage_report *r, enum role role, struct slice value)
 
 	switch (role) {
 	case USED:
-		r->has_used = count(value, &r->used, &r->wrong);
+		r->has_used = read_count(value, &r->used, &r->wrong);
 		if (!r->has_used && !r->wrong)
 			r->wrong = "used is null";
 		break;
 	case SIZE:
-		r->has_size = count(value, &r->size, &r->wrong) && r->size > 0;
+		r->has_size = read_count(value, &r->size, &r->wrong) && r->size > 0;
 		break;
 	case COST:
 		read_cost(r, value);
@@ -261,7 +261,7 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 			if (!(p->in & in) || p->first != first || !p->path[0] || (second && strcmp(p->path[0], second) != 0))
 				continue;
 			name = p->path[second != NULL];
-			if (!name || !is(key, name))
+			if (!name || !key_is(key, name))
 				continue;
 			if (!second && p->path[1])
 				walk(r, in, first, value, name);
@@ -292,7 +292,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	if (!r->has_used || !r->has_size)
 		return;
 	left = r->size > r->used ? r->size - r->used : 0;
-	if (remaining.p && count(remaining, &n, &wrong) && n != left)
+	if (remaining.p && read_count(remaining, &n, &wrong) && n != left)
 		r->differs = "remaining";
 	if (percentage.p && json_type(percentage) == JSON_NUMBER) {
 		reported = strtod(percentage.p, NULL);
@@ -339,14 +339,14 @@ read_params(struct slice params, struct params *to)
 
 	*to = (struct params){0};
 	while (json_step(&it, &key)) {
-		if (is(key, acp_update) && !to->updated && json_enter(&it, &in)) {
+		if (key_is(key, acp_update) && !to->updated && json_enter(&it, &in)) {
 			to->updated = true;
 			to->twice |= !json_pick(&in, first_names, FIRST_NAMES, to->update);
 			json_leave(&it, &in);
 			continue;
 		}
-		value = is(key, acp_session_id) ? &to->session : is(key, first_names[META]) ? &to->meta : NULL;
-		to->twice |= value ? value->p != NULL : is(key, acp_update);
+		value = key_is(key, acp_session_id) ? &to->session : key_is(key, first_names[META]) ? &to->meta : NULL;
+		to->twice |= value ? value->p != NULL : key_is(key, acp_update);
 		if (value && !value->p)
 			*value = json_value(&it);
 		else

@@ -101,9 +101,9 @@ add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct 
 	return 0;
 }
 
-/* Adds a turn to the sums, or (turn: false) the calls of one that never ended. */
+/* Adds a turn to the sums, or (ended: false) the calls of one that never ended. */
 static int
-add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool turn)
+add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool ended)
 {
 	struct usage_turn *t = &s->turn;
 	struct usage_tally *to;
@@ -113,9 +113,9 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 		return -1;
 	e->tier = to->tier;
 	/* Nobody says what it used. */
-	e->own_lower |= turn && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
+	e->own_lower |= ended && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
 	e->billed_lower = (e->own_lower && !t->nrows) || (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
-	to->turns += turn;
+	to->turns += ended;
 	usage_sums_add(&to->own, &e->own);
 	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
 		return -1;
@@ -127,7 +127,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 		if (t->sub_agents)
 			usage_sums_add(&e->billed, t->sub_agents);
 		usage_sums_add(&to->billed, &e->billed);
-		to->billed_turns += turn;
+		to->billed_turns += ended;
 	}
 	to->own_lower |= e->own_lower;
 	to->billed_lower |= e->billed_lower;

@@ -5,7 +5,7 @@
 
 /* The session with a part for this recording. NULL when out of memory. */
 static struct usage_session *
-here(struct usage *u, struct slice id, uint64_t t)
+session_in_recording(struct usage *u, struct slice id, uint64_t t)
 {
 	struct usage_session *s = usage_session_get(u, id);
 
@@ -17,8 +17,8 @@ here(struct usage *u, struct slice id, uint64_t t)
 	if (!usage_part_new(u, s, u->started))
 		return NULL;
 	s->origin = u->spec.whole && !s->parts->next ? USAGE_FRESH : USAGE_UNKNOWN;
-	s->next_here = u->here;
-	u->here = s;
+	s->next_in_recording = u->in_recording;
+	u->in_recording = s;
 	return s;
 }
 
@@ -31,8 +31,8 @@ end_connection(struct usage *u)
 
 	while (u->waiting)
 		r |= usage_judge(u, u->waiting);
-	while ((s = u->here)) {
-		u->here = s->next_here;
+	while ((s = u->in_recording)) {
+		u->in_recording = s->next_in_recording;
 		r |= usage_close(u, s);
 	}
 	u->agent = 0;
@@ -61,7 +61,7 @@ usage_restart(struct usage *u)
 	while (u->waiting)
 		r |= usage_judge(u, u->waiting);
 	u->restarted = true;
-	for (struct usage_session *s = u->here; s; s = s->next_here) {
+	for (struct usage_session *s = u->in_recording; s; s = s->next_in_recording) {
 		s->worked = s->busy || s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ABANDONED;
 		r |= usage_part_again(u, s);
 	}
@@ -164,7 +164,7 @@ begin_history(struct usage *u, struct usage_session *s)
 }
 
 static int
-handle(struct usage *u, const struct session_event *e)
+handle_event(struct usage *u, const struct session_event *e)
 {
 	struct usage_session *s;
 
@@ -181,7 +181,7 @@ handle(struct usage *u, const struct session_event *e)
 	case SESSION_TURN_ENDED:
 	case SESSION_STATE:
 	case SESSION_HISTORY_BEGAN:
-		if (!(s = here(u, slice(e->session->id, e->session->n), e->t)))
+		if (!(s = session_in_recording(u, slice(e->session->id, e->session->n), e->t)))
 			return -1;
 		break;
 	default:
@@ -207,7 +207,7 @@ usage_happened(void *arg, const struct session_event *e)
 {
 	struct usage *u = arg;
 
-	u->failed |= handle(u, e) < 0;
+	u->failed |= handle_event(u, e) < 0;
 }
 
 /* --- what reports do --- */
@@ -221,11 +221,11 @@ add_response(struct usage *u, uint64_t t, const struct usage_report *r)
 
 	if (u->begun || r->failed)
 		return 0;
-	for (struct usage_session *s = u->here; s; s = s->next_here) {
+	for (struct usage_session *s = u->in_recording; s; s = s->next_in_recording) {
 		only = s->parent ? only : s;
 		n += !s->parent;
 	}
-	only = here(u, n == 1 ? slice(only->id, only->id_length) : slice_of(""), t);
+	only = session_in_recording(u, n == 1 ? slice(only->id, only->id_length) : slice_of(""), t);
 	return only ? usage_end_turn(u, only, 0, t, r) : -1;
 }
 
@@ -243,7 +243,7 @@ name_session(struct usage *u, struct usage_session *s, const struct usage_report
 static int
 add_child(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
-	struct usage_session *child = here(u, usage_plain(u, r->child), t);
+	struct usage_session *child = session_in_recording(u, usage_plain(u, r->child), t);
 	bool adopted = child && !child->parent;
 
 	if (!child)
@@ -356,7 +356,7 @@ usage_add(struct usage *u, uint64_t t, const struct usage_report *r)
 		return 0;
 	}
 	if (r->session.p) {
-		s = here(u, usage_plain(u, r->session), t);
+		s = session_in_recording(u, usage_plain(u, r->session), t);
 		if (!s)
 			return -1;
 		if (r->wrong)

@@ -238,7 +238,7 @@ enum usage_origin { USAGE_UNKNOWN, USAGE_FRESH, USAGE_LOADED, USAGE_GOES_ON };
 struct usage_session {
 	UT_hash_handle hh;         /* all sessions, in the order in which they were seen */
 	struct usage_session *parent, *child, *sibling; /* child: the first one */
-	struct usage_session *next_here; /* of those that this recording has */
+	struct usage_session *next_in_recording; /* of usage.in_recording */
 	struct usage_session *waits_before, *waits_after; /* in the order of those whose turns wait for judgement */
 	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: of the recording that is read, or NULL */
 	const struct usage_part *paid; /* the last that has costs */

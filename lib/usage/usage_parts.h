@@ -52,7 +52,7 @@ struct usage {
 	double started;                /* of this recording */
 	bool restarted;                /* the agent was, in this recording */
 	uint32_t nparts;               /* of this recording */
-	struct usage_session *here;    /* the sessions that this recording has */
+	struct usage_session *in_recording; /* the sessions that this recording has */
 };
 
 /* The costs of a session in one currency, over all its parts: the pieces but the last, and that one. */

@@ -67,7 +67,7 @@ bad_record(struct files *f, struct record *r, bool torn)
 	struct watch *w = f->w;
 
 	r->torn = torn;
-	if (w->bad)
+	if (w->takes_bad)
 		watch_event(w, r);
 	else
 		operands_report(&w->operands, r);
@@ -90,7 +90,7 @@ handle_record(struct files *f, struct record *r, bool torn)
 		begin(f, r);
 	if (r->kind == RECORD_HEADER)
 		return;
-	w->operands.found |= r->kind == RECORD_MESSAGE || (w->events && r->kind != RECORD_OTHER);
+	w->operands.found |= r->kind == RECORD_MESSAGE || (w->counts_events && r->kind != RECORD_OTHER);
 	f->t = r->t;
 	f->cut = r->rotated || (f->cut && r->kind != RECORD_MESSAGE);
 	watch_record(w, r);
@@ -357,7 +357,7 @@ watch_files(struct watch *w)
 	struct files f = {.w = w};
 	struct operands *in = &w->operands;
 	const struct frame_options *o = w->frame;
-	int status = out_open(&w->out, w->name, w->whole ? NULL : o->output, o->append, w->inputs ? w->inputs : o->files), fd;
+	int status = out_open(&w->out, w->name, w->replaces ? NULL : o->output, o->append, w->inputs ? w->inputs : o->files), fd;
 
 	if (status)
 		return status;

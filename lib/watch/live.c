@@ -113,10 +113,10 @@ watch_stream(struct watch *w)
 	struct frame_options options = *w->frame;
 	int status = 0;
 
-	if (!w->whole)
+	if (!w->replaces)
 		filter.log = &log;
 	/* With a log it comes anyway. */
-	if (w->whole || !w->signals || *w->signals != SIGUSR1)
+	if (w->replaces || !w->signals || *w->signals != SIGUSR1)
 		options.signals = w->signals;
 	if (!w->frame->attach)
 		status = watch_open(w);

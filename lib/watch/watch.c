@@ -204,7 +204,7 @@ watch_open(struct watch *w)
 	char *why;
 	int status;
 
-	if (!w->whole || replace_open(&w->whole_output, o->output, w->inputs ? w->inputs : o->files, &why) == 0)
+	if (!w->replaces || replace_open(&w->replaced_output, o->output, w->inputs ? w->inputs : o->files, &why) == 0)
 		return w->open ? w->open(w) : 0;
 	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
 	cli_warn(w->name, "%s", why ? why : "out of memory");
@@ -215,13 +215,13 @@ watch_open(struct watch *w)
 void
 watch_replace(struct watch *w, struct slice contents)
 {
-	size_t before = w->whole ? 0 : out_buf(&w->out)->n;
+	size_t before = w->replaces ? 0 : out_buf(&w->out)->n;
 
-	if (!w->whole && buf_add_slice(out_buf(&w->out), contents) < 0) {
+	if (!w->replaces && buf_add_slice(out_buf(&w->out), contents) < 0) {
 		watch_fail(w);
-	} else if (!w->whole) {
+	} else if (!w->replaces) {
 		out_end_record(&w->out, before);
-	} else if (replace_with(&w->whole_output, 0644, contents) < 0) {
+	} else if (replace_with(&w->replaced_output, 0644, contents) < 0) {
 		if (!w->failed)
 			watch_say(w, "%s: %s", w->frame->output, strerror(errno));
 		w->failed = true;
@@ -255,7 +255,7 @@ watch_run(struct watch *w)
 		return EXIT_FAILED;
 	}
 	status = w->frame->files ? watch_files(w) : watch_stream(w);
-	replace_close(&w->whole_output);
+	replace_close(&w->replaced_output);
 	watch_forget(w);
 	return status;
 }

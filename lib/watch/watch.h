@@ -51,9 +51,9 @@ struct watch {
 	const int *signals;    /* those that `signal` is called for, 0 at the end; or NULL */
 	const char *lost;      /* what is said, once a stream, where messages are missing; or NULL */
 	char *const *inputs;   /* all that is read: none of it may be the output; NULL: frame->files */
-	bool whole;            /* --output is written by watch_replace only: a file whose contents are always whole */
-	bool events;           /* a file with records that are no messages has something in it, too */
-	bool bad;              /* records that cannot be read go to `event` only, as RECORD_BAD */
+	bool replaces;         /* --output is written by watch_replace only: a file whose contents are always whole */
+	bool counts_events;    /* a file whose records are all events is not empty */
+	bool takes_bad;        /* records that cannot be read go to `event` only, as RECORD_BAD */
 	bool expects;          /* a stream without a message is worth a warning */
 	unsigned needs;        /* as of struct filter */
 	/* Before anything is read. An exit status; what is wrong has been reported. */
@@ -95,9 +95,9 @@ struct watch {
 	bool failed;           /* out of memory, or the tool says so: the exit status says it */
 	bool done;             /* set by the tool: nothing more is wanted of any file; a stream goes on */
 	bool leave;            /* likewise: nothing more of this one */
-	struct operands operands; /* the module's own, but for `bad` where `bad` above is set */
+	struct operands operands; /* the module's own, but for `bad` where takes_bad is set */
 	struct choice choice;
-	struct replace whole_output;
+	struct replace replaced_output;
 	struct shapes shapes;  /* of a stream */
 	bool lossy;
 	uint64_t offset;       /* of the line, in its file */
@@ -127,7 +127,7 @@ void watch_say(struct watch *, const char *format, ...) __attribute__((format(pr
 void watch_warn(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes what has been committed to `out`: beside a stream, as much as can be written without waiting. */
 void watch_print(struct watch *);
-/* Gives --output new contents, with `whole` in place of the old ones. Where that fails it is reported, and `failed` is set. */
+/* Gives --output new contents, with `replaces` in place of the old ones. Where that fails it is reported, and `failed` is set. */
 void watch_replace(struct watch *, struct slice contents);
 /* Is the session of this id (plain text) the one that was asked for (choice.h)? That several fit is reported once. */
 bool watch_wants(struct watch *, struct slice id);

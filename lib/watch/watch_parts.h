@@ -15,7 +15,7 @@ void watch_event(struct watch *, const struct record *);
 /* Either, from a recording. */
 void watch_record(struct watch *, struct record *);
 
-/* Opens the output that is `whole`, and what the tool opens: the exit status. */
+/* Opens the output that is `replaces`, and what the tool opens: the exit status. */
 int watch_open(struct watch *);
 /* Opens the fold, where the tool wants one. 0, or -1 out of memory. */
 int watch_open_sessions(struct watch *);
