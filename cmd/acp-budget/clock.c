@@ -49,7 +49,7 @@ end_all(struct tool *t, struct budget_session *s, const char *why)
 	LL_FOREACH(t->budgets, b) {
 		if (b->tag.session != s || b->state == BUDGET_OVER)
 			continue;
-		/* What was held is the end of the turn. */
+		/* The message that is held, which budget_end forwards, ends the turn. */
 		ended |= b->held != NULL;
 		budget_end(t, b, why);
 	}

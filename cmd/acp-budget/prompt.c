@@ -195,7 +195,7 @@ at_send(struct tool *t, struct budget_session *s)
 void
 at_ended(struct tool *t, struct budget_session *s)
 {
-	/* It may have been given up. */
+	/* clock_rings or end_all may have given it up before. */
 	if (!s->at.runs)
 		return;
 	s->at.runs = false;

@@ -10,7 +10,7 @@ note_end(struct tool *t, struct budget_session *s, const struct session_turn *tu
 
 	if (b)
 		b->refs--;
-	/* What acp-budget itself has ended is dealt with there. */
+	/* Whatever function of acp-budget has ended the turn does the rest itself. */
 	if (!e)
 		return;
 	/* Its end will not come. Nothing is sent from here: prompts that wait for it are shown again when the clock rings. */
@@ -21,7 +21,7 @@ note_end(struct tool *t, struct budget_session *s, const struct session_turn *tu
 			tool_alarm(t, s->at.deadline = frame_now(t->frame));
 		return;
 	}
-	/* A turn ends last of all whose prompts were accepted while it ran. */
+	/* Of several turns that end with one message, the one that ran ends last: the others' prompts were accepted while it ran. */
 	e->session = s;
 	e->failed = turn->failed;
 	e->error = turn->error;

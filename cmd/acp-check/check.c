@@ -83,12 +83,12 @@ check_schema(struct check *c, const struct message *s)
 	struct text name;
 	int32_t first;
 
-	/* It comes first as a rule, and is nothing else than that in a message. */
+	/* Cheap: the member jsonrpc comes first in nearly all messages. */
 	if (!json_get(s->msg.text, "jsonrpc").p)
 		check_report(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
 	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
 		check_node(c, schema->id, s->msg.id, "id");
-	/* What is absent or null is no member at all. */
+	/* Absent params, and params that are null, are checked as an object without members. */
 	if (!params.p || json_type(params) == JSON_NULL)
 		params = slice_of("{}");
 	if (s->msg.error.p) {

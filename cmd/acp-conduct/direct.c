@@ -98,7 +98,7 @@ close_end(struct link *l, int *copy)
 {
 	int fd = *copy;
 
-	/* First: epoll goes on watching a description that another process still holds. */
+	/* Before it is closed, for epoll goes on watching a description that another process still holds. */
 	if (l->watch.fd == fd)
 		loop_remove_fd(l->chain->loop, &l->watch);
 	if (fd >= 0 && fd <= 2)

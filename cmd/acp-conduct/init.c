@@ -101,12 +101,12 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 		send_message(p, NULL, text, m, pl);
 		return;
 	}
-	/* One that comes again, in another version perhaps, goes down the chain as the first did. */
+	/* A second initialize, in another version perhaps, goes down the chain as the first did. */
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	pl->inner.what = ACP_INITIALIZE;
 	pl->inner.method = send_initialize_method(to, &name);
-	/* What it will be asked again when it is restarted. */
+	/* Keeps the request, which is sent again when the component is restarted. */
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &bare);
 	to->init.request.n = 0;
@@ -141,7 +141,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	p->init.asks = true;
 	if (p->component->life == LIFE_ASKED)
 		port_go_live(p);
-	/* Those of a new process have had theirs: it gets the response that its predecessor got. */
+	/* The successor is initialized already: the new process gets the response that its predecessor got. */
 	if (of->greeted || of->response.n == 0 || (to_peer && !life_runs(pl->to->component))) {
 		of->greeted = true;
 		return false;

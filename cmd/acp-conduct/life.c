@@ -191,7 +191,7 @@ report_end(struct component *c, enum event end)
 
 static void check_group(struct component *);
 
-/* Nothing follows it. */
+/* Ends a component for which no process follows. */
 static void
 end_component(struct component *c, enum event end)
 {
@@ -249,7 +249,7 @@ check_group(struct component *c)
 
 /* --- another process follows --- */
 
-/* A file's reader has no end of input that differs from its own. */
+/* Does it read acp-conduct's own standard input, which is a file? */
 static bool
 reads_a_file(const struct component *c)
 {
@@ -340,7 +340,7 @@ report_losses(const struct component *c, const char *what, const struct losses *
 		report_line(&c->chain->report, "%s", line.p);
 }
 
-/* Of a peer that died, and may be started again by the next initialize. */
+/* Ends a peer that died. The next initialize may start it again. */
 static void
 end_peer(struct component *c)
 {
@@ -477,7 +477,7 @@ begin_death(struct component *c)
 		return;
 	}
 	decide(c, initialized);
-	/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
+	/* Its pipes stay as they are until its whole process group is gone and everything that this wrote is read. */
 	c->life = LIFE_DYING;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
 	c->chain->flow->read_rest(c);
@@ -488,7 +488,7 @@ begin_death(struct component *c)
 	life_event(c, EVENT_SETTLED);
 }
 
-/* Once all is read that it wrote. */
+/* Decides what comes after a death, once the process group is gone and everything that it wrote is read. */
 static void
 follow_death(struct component *c)
 {

@@ -15,7 +15,7 @@ relay_bytes(void *arg, enum input_got got, const struct line *bytes)
 	(void)got;
 	if (relay->out.full)
 		return false;
-	/* Without memory they are lost; so is much else. */
+	/* Without memory these bytes are lost. */
 	endpoint_put(relay, bytes->block, bytes->text);
 	return true;
 }

@@ -235,7 +235,7 @@ port_close(struct port *p)
 
 /* --- admission --- */
 
-/* Upwards the numbers fall; a proxy is between two hops. */
+/* The place of a port in the chain: the client's is the least. A proxy's lies between its two hops. */
 static size_t
 position(const struct port *p)
 {

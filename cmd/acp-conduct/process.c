@@ -1,6 +1,6 @@
 /*
- * The processes of a read chain: their pipes; what a dead one leaves, of which what it had not read goes on, what it had read fails, and
- * what it had asked is withdrawn; and what its endpoints report.
+ * The processes of a read chain: their pipes, what dead ones leave, and what their endpoints report. Messages that a dead process had
+ * not read go to the next one; requests that it had read fail; requests that it had sent are cancelled.
  */
 #include <unistd.h>
 
@@ -24,14 +24,14 @@ open_port(struct port *p, bool in, bool out)
 		proc_close(wr[0]);
 		return proc_close(wr[1]);
 	}
-	/* Where the system refuses, they are slower. */
+	/* Where the system refuses this size, such lines are only slower. */
 	if (out)
 		system_set_pipe_size(wr[1], PIPE);
 	if (in)
 		system_set_pipe_size(rd[1], PIPE);
 	p->queue.theirs[0] = wr[0];
 	p->queue.theirs[1] = rd[1];
-	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
+	/* No process follows a peer, so nobody needs what it has left; and our copy of the read end would hide that it closes its own. */
 	if (out && !port_peer(p))
 		p->queue.unread_end = io_copy_end(wr);
 	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};
@@ -194,7 +194,7 @@ keeps_line(const struct port *p, const struct msg *m)
 	}
 }
 
-/* What the next process gets of what waited for the dead one. */
+/* Keeps, of the lines that waited for the dead process, those that the next one gets. */
 static void
 keep_lines(struct port *p, struct losses *n)
 {
@@ -232,7 +232,7 @@ recover(struct component *c, struct losses *n)
 	send_set_reason(c, c->process.how);
 	FOR_PORTS(p, c) {
 		gather_unread(p);
-		/* Nothing follows a peer that could read it. */
+		/* No process follows a peer: what it had not read fails, too. */
 		if (c->kind != KIND_PEER)
 			flag_unread(p);
 	}

@@ -34,7 +34,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	struct splices s = {.n = 0};
 	char number[SLICE_DIGITS];
 
-	/* It has its response, or never existed: there is nothing to cancel. */
+	/* The request has its response, or never existed. */
 	if (!c)
 		return;
 	c->cancelled = true;
@@ -48,7 +48,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	/* It is not one of the notifications that a dead component can lose: it ends with its request. */
+	/* Not MSG_NOTIFICATION: those are counted as lost when a component dies; a cancel ends with its request. */
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = m->text, .splices = &s});
 }
 

@@ -249,7 +249,7 @@ send_all_ended(struct port *p)
 		send_ended(p->calls.open);
 }
 
-/* Not one of the notifications that a dead component can lose: it ends with its request. */
+/* Not as MSG_NOTIFICATION: those are counted as lost when a component dies; a cancel ends with its request. */
 void
 send_cancel(const struct call *c)
 {

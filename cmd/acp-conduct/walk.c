@@ -228,7 +228,7 @@ walk_proceed(struct chain *ch, bool hurry)
 
 	if (r->flow_changed)
 		read_admit(r);
-	/* What has left is not read for want of room. */
+	/* The client has hung up, and what it sent last finds no room: it is not read any further. */
 	if (hurry && r->client->end.hung_up && !r->walk.left) {
 		endpoint_close_in(&r->client->end);
 		r->walk.left = moved = true;

@@ -176,7 +176,7 @@ by_line(const void *x, const void *y)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* The same for items that are identical with their partners; what differs has one of its own. */
+/* A key that items have in common if they are the same and identical with their partners; any other item has a key of its own. */
 static uint64_t
 identical_key(const struct diff *d, const struct entry *item)
 {

@@ -322,7 +322,7 @@ json_section(struct report *r, const struct section *s)
 		if (f->item[LIVE])
 			put(r, ",\"liveLine\":%" PRIu64, f->item[LIVE]->line);
 		put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
-		/* What makes no difference has no path. */
+		/* A message that only came elsewhere has no path. */
 		if (!f->moved || f->kind == DIFFERENCE_ORDER)
 			json_text_of(r, "path", f->path);
 		if (!f->moved) {

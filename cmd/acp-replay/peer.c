@@ -166,7 +166,7 @@ live_event(void *arg, enum endpoint_event event)
 		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
 	if (event == ENDPOINT_ENDED)
 		input_ended(p);
-	/* A client that does not read is none; an agent's end shows on its output. */
+	/* A client that does not read any more has left; an agent's end shows on its output. */
 	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->us == ACP_AGENT)
 		p->player.left = true;
 	advance(p);

@@ -105,7 +105,7 @@ search(struct grep *g, size_t after, struct grep_hit *hit)
 
 	if (!text)
 		return false;
-	/* For what searches, a text ends at its first NUL. */
+	/* strcasestr and regexec take a NUL for the end of the text. */
 	for (size_t i = 0; i < g->text.n; i++)
 		if (g->text.p[i] == '\0')
 			g->text.p[i] = ' ';

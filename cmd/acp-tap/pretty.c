@@ -111,7 +111,7 @@ pretty_free(struct pretty *p)
 
 /* --- a line --- */
 
-/* The terminal's may change at any time. */
+/* Asks each time, for the width of a terminal may change. */
 unsigned
 pretty_width(const struct watch *w)
 {

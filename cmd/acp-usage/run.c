@@ -29,7 +29,7 @@ started_at(const char *name)
 	return started;
 }
 
-/* Rows need what crosses from one recording to the next. Those that do not say when they began come first. */
+/* By the times at which they began, for a row may need what an earlier recording has reported. Recordings without a time come first. */
 static void
 sort_files(char **files)
 {
@@ -90,7 +90,7 @@ event(struct watch *w, const struct record *r)
 	return r->kind == RECORD_RESTART ? usage_restart(((struct tool *)w->state)->usage) : 0;
 }
 
-/* What ends now is of this recording. */
+/* The turns that are open belong to this recording: they end with it. */
 static int
 end(struct watch *w, bool cut)
 {
@@ -146,7 +146,7 @@ finish(struct watch *w, int status)
 	struct tool *t = w->state;
 	bool any = w->stream || w->operands.any;
 
-	/* What was read in another order than it happened. Sums of what is damaged would be wrong without saying so. */
+	/* Recordings may have been read in another order than that of their times. */
 	if (!w->stream && usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
@@ -154,6 +154,7 @@ finish(struct watch *w, int status)
 		prom_write(t, true);
 	if (t->options->summary && !t->options->frame.output)
 		meter_hide(t);
+	/* A sum without what is damaged would be wrong, and not say so. */
 	if (t->options->summary && any && !(t->options->merge && status) && summary_put(t) < 0)
 		tool_fail(t, "out of memory");
 	if (any && !t->options->merge)

@@ -207,7 +207,7 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	struct summary_row row = {.session = session, .depth = depth};
 	int r = usage_figures_session(s->tool->usage, session, &row.figures);
 
-	/* With --since most sessions have nothing. */
+	/* With --since or --before a session that used nothing in that time has no row. */
 	if ((o->since <= 0 && o->before <= 0) || row.figures.turns || row.figures.billed.has || row.figures.ncosts)
 		r |= fn(s, &row);
 	usage_figures_free(&row.figures);

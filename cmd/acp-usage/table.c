@@ -249,7 +249,7 @@ summary_head(struct summary *s)
 	r = -(summary_each(s, measure) || measure(s, &s->total));
 	for (int c = 0; c < COLUMNS; c++) {
 		n = strlen(title_of(s, c));
-		/* The context is a session's, an estimate needs prices. */
+		/* Only a session has a context; an estimate needs a price list. */
 		if ((c >= PEAK && c <= LEVEL && o->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
 			|| ((c == NOTE || c == DATE) && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
 			s->width[c] = 0;

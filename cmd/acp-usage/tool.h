@@ -148,7 +148,7 @@ void prom_event(struct prom *, const struct usage_event *);
 void prom_write(struct tool *, bool now);
 
 /* fill.c */
-/* Reads a message that has usage, and may edit it; arg is the tool. As the take of usage_see. */
+/* Reads a message that has usage, and may edit it; arg is the tool. As `report` of usage_see. */
 int fill_message(void *arg, const struct message *, const struct usage_report *);
 /* Sends what was added after the messages that have been forwarded. */
 void fill_flush(struct tool *);

@@ -135,7 +135,7 @@ side_end(struct side *s)
 	side_ended(s);
 }
 
-/* Its reader has gone, or all is written. */
+/* The reader of this side's output has gone, or all of that is written. */
 static void
 output_closed(struct side *s)
 {

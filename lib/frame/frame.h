@@ -56,7 +56,7 @@ struct frame_event {
 struct outgoing_line {
 	struct slice text;    /* without its newline */
 	struct slice message; /* all of text, or what its envelope carries */
-	uint64_t number;      /* of the line it came in: seen.number */
+	uint64_t number;      /* of the line it came in: message.number */
 	bool torn;            /* it has no newline */
 };
 

@@ -104,7 +104,7 @@ new_session(struct sessions *c, struct slice id)
 		return NULL;
 	}
 	c->session_bytes += id.n;
-	/* Not the one that the message is about. */
+	/* The session that the current message is about is not forgotten. */
 	while ((oldest = c->all == c->seen.session ? c->all->hh.next : c->all) != s &&
 		(HASH_COUNT(c->all) > c->limits.sessions || c->session_bytes > c->limits.bytes))
 		free_session(c, oldest, true);
@@ -275,7 +275,7 @@ handle_response(struct sessions *c, struct session_message *seen)
 	struct request *r = s->msg.error.p && msg_null_id(&s->msg) ? NULL : requests_find(c->requests, acp_other_side(s->from), s->msg.id), *other;
 
 	s->request = r;
-	/* Nobody says who sent it, and both sides may have such an id. */
+	/* The sender is not known, and both sides may have an open request with this id. */
 	if (r && s->from == ACP_UNKNOWN && r->what == ACP_SESSION_PROMPT && !is_of_prompt(&s->msg)) {
 		other = requests_find(c->requests, ACP_AGENT, s->msg.id);
 		s->request = r = other ? other : r;

@@ -231,7 +231,7 @@ set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct 
 	bool first = !c->nonzero && amount.units != 0;
 
 	c->zero = amount.units == 0;
-	/* Zeros begin nothing. */
+	/* A cost of zero begins no new piece. */
 	if (c->zero)
 		return 0;
 	if (first) {

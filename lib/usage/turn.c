@@ -112,7 +112,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 	if (!(to = tally(u, s, s->now->model, &t->counts)))
 		return -1;
 	e->tier = to->tier;
-	/* Nobody says what it used. */
+	/* The turn has used tokens, but nothing reports how many. */
 	e->own_lower |= ended && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
 	e->billed_lower = (e->own_lower && !t->nrows) || (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
 	to->turns += ended;
@@ -167,7 +167,7 @@ usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t)
 	return r;
 }
 
-/* Things to wonder about when a turn is complete. */
+/* Reports, once for each session, what is odd about the usage of a turn. */
 static void
 report_anomalies(struct usage *u, struct usage_session *s, const struct usage_event *e)
 {
@@ -232,7 +232,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 	for (size_t i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
 	report_anomalies(u, s, &e);
-	/* It is among the session's turns now. */
+	/* The session's sums include the turn now. */
 	t->state = USAGE_NO_TURN;
 	usage_emit(u, &e);
 	free(t->calls);
@@ -302,7 +302,7 @@ usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_
 	return count_rows(u, s, r->rows);
 }
 
-/* What was evidence of the basis is none for what comes. */
+/* The evidence of the basis so far does not hold for what follows. */
 static void
 forget_evidence(struct usage_session *s)
 {

@@ -1,4 +1,4 @@
-/* What goes by, and what it does to sessions. */
+/* How messages and events change the sessions. */
 #include "lib/usage/usage_parts.h"
 
 /* --- sessions of this recording --- */
@@ -82,7 +82,7 @@ begin_turn(struct usage *u, struct usage_session *s, const struct session_event 
 {
 	s->worked = true;
 	u->begun |= e->turn->prompted;
-	/* It waited, or no prompt began it: what was reported since the last turn is its own. */
+	/* A turn that waited, or that no prompt began, owns what was reported since the last turn. */
 	if (usage_finish(u, s) < 0 || (e->turn->prompted && usage_begin_turn(u, s, e->turn->asked) < 0))
 		return -1;
 	s->turn.state = USAGE_RUNS;
@@ -110,7 +110,7 @@ end_turn(struct usage *u, struct usage_session *s, const struct session_event *e
 		return -1;
 	if (t->number)
 		return 0;
-	/* The one that it waited for goes on. */
+	/* The prompt got its response while it waited: the turn that it waited for goes on. */
 	if (usage_judge(u, s) < 0)
 		return -1;
 	s->turn.state = USAGE_RUNS;
@@ -412,7 +412,7 @@ usage_message(struct usage *u, const struct session_message *seen)
 int
 usage_see(struct usage *u, const struct message *m, int (*report)(void *, const struct message *, const struct usage_report *), void *arg)
 {
-	/* Calls matter to nothing here. */
+	/* Tool calls have no usage: as few as possible are kept. */
 	static const struct session_limits limits = {.sessions = 64 * 1024, .bytes = 8 * 1024 * 1024, .calls = 1};
 	const struct session_message *seen;
 	struct usage_report r;

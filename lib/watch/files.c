@@ -306,7 +306,7 @@ read_file(struct files *f, int fd)
 	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + RECORDING_AROUND : w->frame->limit) < 0 ||
 		read_all(f) < 0)
 		operands_fail(&w->operands);
-	/* Who wants no more of it has found enough. */
+	/* A file that is not read to its end did have what was asked for. */
 	if (f->stopped || w->done || w->leave || out_failed(&w->out))
 		w->operands.found = true;
 	f->cut |= w->operands.failed;

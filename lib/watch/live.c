@@ -23,7 +23,7 @@ begin(void *state, struct frame *f)
 	w->stream = f;
 	w->timed = true;
 	w->out.log = frame_log(f);
-	/* What was written before is let alone until the chain has taken us in. */
+	/* An existing output is not touched before acp-share has accepted us. */
 	if (w->frame->attach && watch_open(w))
 		return -1;
 	watch_begin(w, &start);
@@ -115,7 +115,7 @@ watch_stream(struct watch *w)
 
 	if (!w->replaces)
 		filter.log = &log;
-	/* With a log it comes anyway. */
+	/* A filter with a log handles SIGUSR1 already. */
 	if (w->replaces || !w->signals || *w->signals != SIGUSR1)
 		options.signals = w->signals;
 	if (!w->frame->attach)

@@ -1,4 +1,4 @@
-/* What happens whoever drives it. */
+/* What a stream and files have in common. */
 #include "lib/watch/watch_parts.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ watch_begin(struct watch *w, const struct watch_start *start)
 		sessions_begin(w->sessions);
 	if (w->begin)
 		out_of_memory(w, w->begin(w, start));
-	/* A stream's log asks for it itself. */
+	/* The log of a stream calls w->header itself. */
 	if (!w->header || w->stream || w->done)
 		return;
 	to = out_buf(&w->out);
@@ -181,7 +181,7 @@ watch_record(struct watch *w, struct record *r)
 	}
 	if (r->kind == RECORD_EXIT) {
 		r->status = recording_status(r);
-		/* It is the agent's, as in a stream: recordings need not say so. */
+		/* The exit is the agent's, as in a stream: recordings need not say so. */
 		r->from = ACP_AGENT;
 	}
 	watch_event(w, r);
