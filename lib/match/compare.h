@@ -8,7 +8,8 @@
 #include "lib/match/ids.h"
 
 /*
- * How close they have to be. Numbers compare by value, strings unescaped. JSON-RPC ids never matter, and
+ * How close they have to be: each level asks for all that those before it ask for, so the code compares levels (match >= MATCH_PARAMS),
+ * and does not name each. Numbers compare by value, strings unescaped. JSON-RPC ids never matter, and
  * from MATCH_PARAMS up ids and paths are the same where they stand for each other.
  */
 enum match {
