@@ -71,19 +71,20 @@ struct check_session {
 	bool loaded;        /* session/load has its response, and no turn has begun since */
 	bool resuming;      /* a session/resume without replayFrom is open */
 	bool running;       /* v2: by its state, or it waits for the user */
-	bool stated;        /* v2: its state was reported since session/resume was sent last */
+	bool stated;        /* v2: a state of the session was reported since session/resume was sent last */
 	bool background;    /* v2: a state has listed what runs in the background */
 	bool accepted;      /* v2: the prompt of its turn was, and no idle state has ended the work since */
 	bool spoke;         /* v2: the agent said something in the turn */
-	bool echoed, many;  /* v2: the message of the prompt was reported; several were before the prompt was accepted */
+	bool echoed;        /* v2: the message of the prompt was reported */
+	bool several_reported; /* v2: several messages of the user were, before the prompt was accepted */
 	bool queues;        /* v2: a prompt came before the end of another: whose message is whose is not followed any more */
 	bool worked;        /* its turn had output */
 	bool counted;       /* usage was reported since its last turn began */
-	bool counts;        /* it was in an earlier turn */
+	bool counted_before; /* usage was reported in an earlier turn */
 	bool ended;         /* a turn has ended in order, and none has begun since */
 	double cost;
 	uint64_t currency;  /* a hash; 0: no cost yet */
-	uint64_t message, said; /* hashes of messages of the user in the turn: the accepted one, the last that was reported; 0: none */
+	uint64_t accepted_id, reported_id; /* hashes of messages of the user in the turn: the accepted, the last reported one; 0: none */
 	uint64_t usage;     /* a hash of the last turn's usage; 0: none */
 };
 

@@ -105,8 +105,8 @@ queues_prompts(const struct check *c)
 static void
 forget_prompt(struct check_session *data)
 {
-	data->accepted = data->echoed = data->many = data->spoke = false;
-	data->message = data->said = 0;
+	data->accepted = data->echoed = data->several_reported = data->spoke = false;
+	data->accepted_id = data->reported_id = 0;
 }
 
 /* What a turn has used may be reported after its end: it is missed when the next begins. */
@@ -118,9 +118,9 @@ begin_turn(struct check *c, const struct session_turn *turn)
 	if (!data || !turn->prompted)
 		return;
 	forget_prompt(data);
-	if (data->ended && data->counts && !data->counted && !c->conn.partial)
+	if (data->ended && data->counted_before && !data->counted && !c->conn.partial)
 		check_report(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
-	data->counts |= data->counted;
+	data->counted_before |= data->counted;
 	data->counted = data->ended = data->loaded = false;
 }
 
@@ -165,8 +165,8 @@ see_response(struct check *c, const struct session_event *e)
 		return;
 	id = json_get_string(result, "messageId");
 	data->accepted = true;
-	data->message = id.p ? hash(json_text(id, &c->text)) : 0;
-	data->echoed |= data->many || data->said == data->message;
+	data->accepted_id = id.p ? hash(json_text(id, &c->text)) : 0;
+	data->echoed |= data->several_reported || data->reported_id == data->accepted_id;
 }
 
 /* An idle state ends work, or only repeats: then neither has any work been reported, nor has the agent said anything. */
@@ -181,7 +181,7 @@ see_idle(struct check *c, struct check_session *data, const struct session_event
 	if (data->accepted && (data->running || data->spoke)) {
 		if (!data->running && known)
 			check_report(c, RULE_STATE_RUNNING, "params.update.state", "\"running\" before it", state);
-		if (data->message && !data->echoed && !data->queues && known)
+		if (data->accepted_id && !data->echoed && !data->queues && known)
 			check_report(c, RULE_USER_MESSAGE, "params.update.state",
 				"a user message with the id of the prompt's response before it", state);
 		data->accepted = data->spoke = false;
@@ -214,9 +214,9 @@ see_user_message(struct check *c, struct check_session *data, struct slice updat
 
 	if (!said)
 		return;
-	data->echoed |= said == data->message;
-	data->many |= !data->message && data->said && data->said != said;
-	data->said = said;
+	data->echoed |= said == data->accepted_id;
+	data->several_reported |= !data->accepted_id && data->reported_id && data->reported_id != said;
+	data->reported_id = said;
 }
 
 /* --- tool calls --- */

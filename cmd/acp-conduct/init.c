@@ -7,11 +7,11 @@
 #include "send.h"
 
 static const char *
-wrong_kind(const struct port *p, const struct plain *pl)
+wrong_kind(const struct port *p, const struct routed *routed)
 {
-	if (p->kind == PORT_OUTER && pl->dir == ACP_DOWN && pl->inner.what == ACP_INITIALIZE)
+	if (p->kind == PORT_OUTER && routed->dir == ACP_DOWN && routed->inner.what == ACP_INITIALIZE)
 		return "acp-conduct was started without an agent, so it is a proxy; send proxy/initialize";
-	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && pl->inner.what == ACP_PROXY_INITIALIZE)
+	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && routed->inner.what == ACP_PROXY_INITIALIZE)
 		return "acp-conduct was started with an agent, so it is not a proxy; send initialize";
 	return NULL;
 }
@@ -73,12 +73,12 @@ start(struct port *to)
 
 /* initialize, or whatever it is called here. It goes on as the next component wants it. */
 void
-init_request(struct port *p, struct slice text, const struct msg *m, struct plain *pl)
+init_request(struct port *p, struct slice text, const struct msg *m, struct routed *routed)
 {
 	static const struct slice nothing = {NULL, 0};
 	struct route *r = p->route;
-	struct port *to = pl->to;
-	const char *why = wrong_kind(p, pl);
+	struct port *to = routed->to;
+	const char *why = wrong_kind(p, routed);
 	SCOPED struct buf name = {0};
 	struct splices bare = {.n = 0};
 	bool first;
@@ -87,62 +87,62 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	if (!why && to->component && to->component->life == LIFE_ASKED && !port_peer(to))
 		why = "a second initialize before the response to the first one";
 	if (why) {
-		send_refusal(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
+		send_refusal(p, m, routed, ACP_ERR_INVALID_REQUEST, why, nothing);
 		return;
 	}
 	if (p->kind == PORT_OUTER)
 		p->init.dialect = acp_dialect(m->method);
 	if (!start(to)) {
-		send_refusal(p, m, pl, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "a component could not be started", send_reason(r));
+		send_refusal(p, m, routed, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "a component could not be started", send_reason(r));
 		send_clear_reason(r);
 		return;
 	}
 	if (to->kind == PORT_OUTER) {
-		send_message(p, NULL, text, m, pl);
+		send_message(p, NULL, text, m, routed);
 		return;
 	}
 	/* A second initialize, in another version perhaps, goes down the chain as the first did. */
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
-	pl->inner.what = ACP_INITIALIZE;
-	pl->inner.method = send_initialize_method(to, &name);
+	routed->inner.what = ACP_INITIALIZE;
+	routed->inner.method = send_initialize_method(to, &name);
 	/* Keeps the request, which is sent again when the component is restarted. */
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &bare);
+	if (routed->envelope)
+		msg_unwrap(m, &routed->inner, &bare);
 	to->init.request.n = 0;
 	if (splice_write(text, bare.at, bare.n, &to->init.request) < 0)
 		read_no_memory(r);
 	/* What comes after the first waits until it is clear that this one is understood. */
 	if (first)
 		to->queue.live = true;
-	send_message(p, NULL, text, m, pl);
+	send_message(p, NULL, text, m, routed);
 	if (first)
 		to->queue.live = to->kind != PORT_PROXY || r->fixed;
 }
 
 /* A proxy speaks to its successor about initialization. True where that is dealt with. */
 bool
-init_successor(struct port *p, const struct msg *m, const struct plain *pl)
+init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 {
-	bool to_peer = port_peer(pl->to);
-	struct port_init *of = to_peer ? &pl->to->init : &p->init;
+	bool to_peer = port_peer(routed->to);
+	struct port_init *of = to_peer ? &routed->to->init : &p->init;
 	struct buf text = {0};
 
-	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
+	if (p->kind != PORT_PROXY || !routed->envelope || m->kind != MSG_REQUEST)
 		return false;
-	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
+	if (routed->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own request: it was not understood. What goes back ends it there. */
-		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
+		send_refusal(p, m, routed, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
 		send_in_other_dialect(p);
 		return true;
 	}
-	if (pl->inner.what != ACP_INITIALIZE)
+	if (routed->inner.what != ACP_INITIALIZE)
 		return false;
 	p->init.asks = true;
 	if (p->component->life == LIFE_ASKED)
 		port_go_live(p);
 	/* The successor is initialized already: the new process gets the response that its predecessor got. */
-	if (of->greeted || of->response.n == 0 || (to_peer && !life_runs(pl->to->component))) {
+	if (of->greeted || of->response.n == 0 || (to_peer && !life_runs(routed->to->component))) {
 		of->greeted = true;
 		return false;
 	}

@@ -260,7 +260,7 @@ recover(struct component *c, struct losses *n)
 static void
 forward_past(struct port *gone, struct slice text)
 {
-	struct plain pl = {.dir = ACP_DOWN, .to = gone->next[ACP_DOWN]};
+	struct routed routed = {.dir = ACP_DOWN, .to = gone->next[ACP_DOWN]};
 	struct slice peer = {NULL, 0};
 	struct call *c, *next = NULL;
 	struct port *from;
@@ -269,11 +269,11 @@ forward_past(struct port *gone, struct slice text)
 
 	if (msg_scan(text, &m, NULL) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
 		return;
-	pl.inner = m;
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0) {
-		pl.envelope = &m;
-		pl.dir = ACP_UP;
-		pl.to = gone->next[ACP_UP];
+	routed.inner = m;
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &routed.inner, &peer, &why) == 0) {
+		routed.envelope = &m;
+		routed.dir = ACP_UP;
+		routed.to = gone->next[ACP_UP];
 	}
 	c = m.kind == MSG_REQUEST ? call_find(gone, m.id) : NULL;
 	from = c ? c->from : NULL;
@@ -283,8 +283,8 @@ forward_past(struct port *gone, struct slice text)
 	if (peer.p || m.what == ACP_CANCEL_REQUEST)
 		return;
 	if (c)
-		pl.inner.id = c->origin;
-	next = send_message(from, NULL, text, &m, &pl);
+		routed.inner.id = c->origin;
+	next = send_message(from, NULL, text, &m, &routed);
 	if (next && c->cancelled)
 		send_cancel(next);
 	if (c)

@@ -13,22 +13,22 @@ static const struct slice nothing = {NULL, 0};
 
 /* Without its envelope. */
 static void
-log_message(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+log_message(struct port *p, const struct routed *routed, struct slice text, const struct msg *m)
 {
 	struct splices s = {.n = 0};
 
 	if (!p->route->logs)
 		return;
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &s);
-	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, nothing);
+	if (routed->envelope)
+		msg_unwrap(m, &routed->inner, &s);
+	logs_message(p->route->logs, p, routed->to, routed->dir, text, &s, &routed->inner, nothing);
 }
 
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
 static void
-cancel(struct port *p, const struct msg *m, const struct plain *pl)
+cancel(struct port *p, const struct msg *m, const struct routed *routed)
 {
-	const struct msg *in = &pl->inner;
+	const struct msg *in = &routed->inner;
 	struct slice id = json_get(in->params, acp_request_id);
 	struct call *c = call_find_origin(p, id);
 	struct splices s = {.n = 0};
@@ -38,11 +38,11 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	if (!c)
 		return;
 	c->cancelled = true;
-	if (pl->envelope)
+	if (routed->envelope)
 		msg_unwrap(m, in, &s);
 	logs_message(p->route->logs, p, c->to, c->dir, m->text, &s, in, c->session);
 	s.n = 0;
-	if (pl->envelope) {
+	if (routed->envelope) {
 		splice_value(&s, m->method, in->method);
 		splice_value(&s, slice_between(m->params.p, in->params.p), nothing);
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
@@ -54,43 +54,43 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 
 /* Where it came from decides where it goes, and its envelope. 0; the code of the error with which it is refused. */
 static int
-find_receiver(struct port *p, const struct msg *m, struct plain *pl, const char **why)
+find_receiver(struct port *p, const struct msg *m, struct routed *routed, const char **why)
 {
 	bool may_wrap = p->kind == PORT_PROXY || p->kind == PORT_OUTER, envelope = m->what == ACP_PROXY_SUCCESSOR;
 	struct slice peer = nothing;
 	struct port *to;
 	int code = 0;
 
-	*pl = (struct plain){.inner = *m, .peer = port_peer(p)};
+	*routed = (struct routed){.inner = *m, .peer = port_peer(p)};
 	if (envelope && may_wrap) {
-		if (msg_open_envelope(m, &pl->inner, &peer, why) < 0)
+		if (msg_open_envelope(m, &routed->inner, &peer, why) < 0)
 			code = ACP_ERR_PARAMS;
-		pl->envelope = m;
+		routed->envelope = m;
 	}
 	if (envelope && !may_wrap)
 		*why = "an envelope (proxy/successor) that does not come from a proxy";
-	else if (envelope && code == 0 && pl->inner.what == ACP_PROXY_SUCCESSOR)
+	else if (envelope && code == 0 && routed->inner.what == ACP_PROXY_SUCCESSOR)
 		*why = "an envelope (proxy/successor) inside an envelope";
-	pl->dir = pl->envelope ? ACP_DOWN : ACP_UP;
+	routed->dir = routed->envelope ? ACP_DOWN : ACP_UP;
 	if (p->kind == PORT_OUTER)
-		pl->dir = pl->envelope ? ACP_UP : ACP_DOWN;
+		routed->dir = routed->envelope ? ACP_UP : ACP_DOWN;
 	else if (p->kind != PORT_PROXY)
-		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
-	pl->to = p->next[pl->dir];
+		routed->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
+	routed->to = p->next[routed->dir];
 	for (to = peer.p ? p->peers : NULL; to && !json_string_is(peer, to->component->peer); to = to->next_peer)
 		;
 	if (to) {
-		pl->to = to;
+		routed->to = to;
 	} else if (peer.p) {
 		*why = "an envelope for an unknown peer";
 		code = ACP_ERR_PARAMS;
 	}
-	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->dir == ACP_UP)
+	if (routed->inner.what == ACP_PROXY_INITIALIZE && routed->dir == ACP_UP)
 		*why = "proxy/initialize sent towards the client";
 	if (*why && code == 0)
 		code = ACP_ERR_INVALID_REQUEST;
 	if (code)
-		pl->envelope = NULL;
+		routed->envelope = NULL;
 	return code;
 }
 
@@ -118,11 +118,11 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 {
 	struct route *r = p->route;
 	const char *why = NULL;
-	struct plain pl;
+	struct routed routed;
 	bool initializes;
-	int code = find_receiver(p, m, &pl, &why);
+	int code = find_receiver(p, m, &routed, &why);
 
-	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
+	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && routed.inner.what == ACP_PROXY_INITIALIZE && !routed.envelope) {
 		report_line(&r->chain->report, "%s: is not a proxy: it sent proxy/initialize back; ending the chain", p->name);
 		life_event(p->component, EVENT_NO_PROXY);
 		return;
@@ -130,32 +130,33 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	if (code) {
 		if (m->kind == MSG_REQUEST)
 			report_line(&r->chain->report, "%s: %s: refused", p->name, why);
-		pl.inner = *m;
-		log_message(p, &pl, text, m);
-		send_refusal(p, m, &pl, code, why, nothing);
+		routed.inner = *m;
+		log_message(p, &routed, text, m);
+		send_refusal(p, m, &routed, code, why, nothing);
 		return;
 	}
-	if (m->kind == MSG_NOTIFICATION && pl.inner.what == ACP_CANCEL_REQUEST) {
-		cancel(p, m, &pl);
+	if (m->kind == MSG_NOTIFICATION && routed.inner.what == ACP_CANCEL_REQUEST) {
+		cancel(p, m, &routed);
 		return;
 	}
-	port_count_time(p, pl.dir);
-	p->notes.out[pl.dir] += m->kind == MSG_NOTIFICATION;
-	if (init_successor(p, m, &pl))
+	port_count_time(p, routed.dir);
+	p->notes.out[routed.dir] += m->kind == MSG_NOTIFICATION;
+	if (init_successor(p, m, &routed))
 		return;
-	log_message(p, &pl, text, m);
-	initializes = m->kind == MSG_REQUEST && pl.dir == ACP_DOWN &&
-		(pl.inner.what == ACP_INITIALIZE || (pl.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
-	if (m->kind == MSG_REQUEST && has_ended(pl.to))
-		send_refusal(p, m, &pl, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "the component has ended", send_reason(r));
-	else if (pl.to->queue.closed && pl.to->component->kind == KIND_AGENT)
-		send_refusal(p, m, &pl, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
+	log_message(p, &routed, text, m);
+	initializes = m->kind == MSG_REQUEST && routed.dir == ACP_DOWN &&
+		(routed.inner.what == ACP_INITIALIZE || (routed.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
+	if (m->kind == MSG_REQUEST && has_ended(routed.to))
+		send_refusal(p, m, &routed, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "the component has ended", send_reason(r));
+	else if (routed.to->queue.closed && routed.to->component->kind == KIND_AGENT)
+		send_refusal(p, m, &routed, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
 	else if (initializes)
-		init_request(p, text, m, &pl);
-	else if (pl.dir == ACP_DOWN && is_new(pl.to))
-		send_refusal(p, m, &pl, ACP_ERR_INVALID_REQUEST, port_peer(pl.to) ? "a request to a peer before initialize" : "a request before initialize", nothing);
+		init_request(p, text, m, &routed);
+	else if (routed.dir == ACP_DOWN && is_new(routed.to))
+		send_refusal(p, m, &routed, ACP_ERR_INVALID_REQUEST,
+			port_peer(routed.to) ? "a request to a peer before initialize" : "a request before initialize", nothing);
 	else
-		send_message(p, block, text, m, &pl);
+		send_message(p, block, text, m, &routed);
 }
 
 static void

@@ -55,9 +55,9 @@ send_dropped(struct port *p, const char *what, struct slice text)
 }
 
 struct call *
-send_message(struct port *from, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
+send_message(struct port *from, struct block *block, struct slice text, const struct msg *m, const struct routed *routed)
 {
-	struct port *to = pl->to;
+	struct port *to = routed->to;
 	struct route *r = to->route;
 	struct splices s = {.n = 0};
 	SCOPED struct buf bare = {0};
@@ -67,18 +67,18 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 	int e = 0;
 
 	if (m->kind == MSG_REQUEST) {
-		c = call_new(from, to, pl->dir, &pl->inner);
+		c = call_new(from, to, routed->dir, &routed->inner);
 		if (!c) {
 			read_no_memory(r);
 			return NULL;
 		}
 	}
 	r->with.n = 0;
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &s);
+	if (routed->envelope)
+		msg_unwrap(m, &routed->inner, &s);
 	/* From one envelope into another, where acp-conduct is itself a proxy: what belonged to the last hop is gone. */
-	if (pl->envelope && wraps(to, pl->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
-		inner = pl->inner;
+	if (routed->envelope && wraps(to, routed->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
+		inner = routed->inner;
 		/* What a dead proxy had not read has the id of its hop there, not that of its sender. */
 		inner.id = m->id;
 		msg_moved(text, s.at, s.n, bare.p, &inner);
@@ -87,17 +87,17 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		s.n = 0;
 		m = &inner;
 	}
-	if (e == 0 && wraps(to, pl->dir))
-		e = msg_wrap(m, to->init.dialect, pl->peer, &s, &r->with);
-	else if (!pl->envelope && pl->inner.method.p != m->method.p)
-		splice_value(&s, m->method, pl->inner.method);
+	if (e == 0 && wraps(to, routed->dir))
+		e = msg_wrap(m, to->init.dialect, routed->peer, &s, &r->with);
+	else if (!routed->envelope && routed->inner.method.p != m->method.p)
+		splice_value(&s, m->method, routed->inner.method);
 	if (e < 0) {
 		read_no_memory(r);
 		return c;
 	}
 	if (c)
 		splice_value(&s, m->id, slice_digits(c->id, number));
-	send_line(&(struct outgoing){.to = to, .dir = pl->dir, .kind = m->kind, .text = text, .splices = &s, .block = block});
+	send_line(&(struct outgoing){.to = to, .dir = routed->dir, .kind = m->kind, .text = text, .splices = &s, .block = block});
 	return c;
 }
 
@@ -155,7 +155,7 @@ send_own_response(struct port *to, enum acp_direction dir, struct buf *text)
 }
 
 void
-send_refusal(struct port *p, const struct msg *m, const struct plain *pl, int code, const char *why, struct slice data)
+send_refusal(struct port *p, const struct msg *m, const struct routed *routed, int code, const char *why, struct slice data)
 {
 	struct buf text = {0};
 
@@ -166,9 +166,9 @@ send_refusal(struct port *p, const struct msg *m, const struct plain *pl, int co
 	} else if (msg_make_error(&text, m->id, code, why, data) < 0) {
 		read_no_memory(p->route);
 	} else {
-		if (pl->to)
-			logs_made(p->route->logs, pl->to, p, back(pl->dir), buf_slice(&text), msg_session(&pl->inner));
-		send_own_response(p, back(pl->dir), &text);
+		if (routed->to)
+			logs_made(p->route->logs, routed->to, p, back(routed->dir), buf_slice(&text), msg_session(&routed->inner));
+		send_own_response(p, back(routed->dir), &text);
 	}
 }
 
@@ -266,7 +266,7 @@ void
 send_withdrawal(struct port *from)
 {
 	SCOPED struct buf params = {0}, text = {0};
-	struct plain pl = {.dir = ACP_DOWN};
+	struct routed routed = {.dir = ACP_DOWN};
 	struct call *c;
 
 	while ((c = from->calls.sent)) {
@@ -277,13 +277,13 @@ send_withdrawal(struct port *from)
 		if (c->what != ACP_SESSION_PROMPT || c->dir != ACP_DOWN || !c->session.p)
 			continue;
 		params.n = text.n = 0;
-		pl.to = c->to;
+		routed.to = c->to;
 		if (buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)c->session.n, c->session.p) < 0 ||
 			msg_make_notification(&text, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)) < 0 ||
-			msg_scan(buf_slice(&text), &pl.inner, NULL) != MSG_NOTIFICATION)
+			msg_scan(buf_slice(&text), &routed.inner, NULL) != MSG_NOTIFICATION)
 			read_no_memory(c->to->route);
 		else
-			send_message(NULL, NULL, buf_slice(&text), &pl.inner, &pl);
+			send_message(NULL, NULL, buf_slice(&text), &routed.inner, &routed);
 	}
 }
 

@@ -4,8 +4,8 @@
 
 #include "read.h"
 
-/* A message and its way: inner is the message itself, without its envelope. */
-struct plain {
+/* A message, and where it goes: inner is the message itself, without its envelope. */
+struct routed {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
 	const char *peer;           /* the name of the peer that it comes from; NULL: none */
@@ -30,7 +30,7 @@ void send_line(const struct outgoing *);
  * Forwards a message in the form that its receiver needs. from: NULL if its sender is gone. Returns the call of a request; NULL: it is
  * none, or out of memory.
  */
-struct call *send_message(struct port *from, struct block *, struct slice line, const struct msg *, const struct plain *);
+struct call *send_message(struct port *from, struct block *, struct slice line, const struct msg *, const struct routed *);
 /* Reports a message that is dropped. */
 void send_dropped(struct port *, const char *what, struct slice text);
 /* Why requests get no response, as JSON for the data of an error; p NULL: none. Set by a component and what happened to it. */
@@ -41,7 +41,7 @@ void send_clear_reason(struct route *);
 /* Queues a response of acp-conduct itself, and frees it. */
 void send_own_response(struct port *to, enum acp_direction, struct buf *text);
 /* Responds with an error to a message of this port that is not forwarded; reports one that is not a request. */
-void send_refusal(struct port *, const struct msg *, const struct plain *, int code, const char *why, struct slice data);
+void send_refusal(struct port *, const struct msg *, const struct routed *, int code, const char *why, struct slice data);
 /* Forwards the response to a call, and frees the call. */
 void send_response(struct call *, struct block *, struct slice line, const struct msg *);
 /* Responds to a call with an error, instead of its receiver, and frees it. data p NULL: none. */
@@ -71,9 +71,9 @@ int send_initialize_again(struct component *);
 /* --- init.c: initialization --- */
 
 /* Handles a request to initialize that goes down. */
-void init_request(struct port *, struct slice line, const struct msg *, struct plain *);
+void init_request(struct port *, struct slice line, const struct msg *, struct routed *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
-bool init_successor(struct port *, const struct msg *, const struct plain *);
+bool init_successor(struct port *, const struct msg *, const struct routed *);
 /* Does this response to initialize show that the proxy needs the other dialect, or that the program is not a proxy? */
 bool init_is_no_proxy(const struct port *, const struct call *, const struct msg *response);
 /* Notes the response to initialize. */

@@ -34,8 +34,8 @@ struct name {
 enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
 
 /* What is compared of an item: a message, or a line that is not one. There are as many as messages: they are kept small. */
-struct entry {
-	struct entry *prev, *next; /* in turn->items */
+struct diff_item {
+	struct diff_item *prev, *next; /* in turn->items */
 	uint8_t from;       /* enum acp_side */
 	uint8_t kind;       /* enum msg_kind */
 	bool streamed : 1;   /* a chunk of a text */
@@ -50,10 +50,10 @@ struct entry {
 	size_t names; /* the index of its first one in its file's names */
 	uint64_t line;
 	struct turn *turn;
-	struct entry *request;  /* of a response, or NULL */
-	struct entry *response; /* of a request, or NULL */
-	struct entry *partner;
-	struct entry *piece; /* of a text or a tool call: the next message, or NULL */
+	struct diff_item *request;  /* of a response, or NULL */
+	struct diff_item *response; /* of a request, or NULL */
+	struct diff_item *partner;
+	struct diff_item *piece; /* of a text or a tool call: the next message, or NULL */
 	uint64_t around;    /* of a chunk: the digest of all but its text */
 	uint32_t index;     /* of the item */
 	struct slice text;  /* as --normalize has it, or noise as a string; or p NULL */
@@ -64,8 +64,8 @@ struct entry {
 struct turn {
 	struct diff_session *session;
 	uint64_t number;
-	struct entry *items; /* in the order of the recording */
-	struct entry *prompt;
+	struct diff_item *items; /* in the order of the recording */
+	struct diff_item *prompt;
 	bool accepted; /* version 2 has accepted its prompt: an idle state ends it */
 	bool ended;
 	uint64_t sum; /* of what its items' digests are */
@@ -87,7 +87,7 @@ struct found {
 	enum difference_kind kind;
 	bool whole; /* the message is missing or unexpected, or has moved */
 	bool moved;
-	struct entry *item[SIDES];
+	struct diff_item *item[SIDES];
 	struct slice path;         /* as of compare.h */
 	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: diff_value */
 	uint64_t line;             /* of the recording, at or after which it is reported */
@@ -106,7 +106,7 @@ struct chain;
 struct file {
 	const char *path;
 	struct items items;
-	struct entry **entries;    /* of each item, or NULL where it is left out */
+	struct diff_item **entries;    /* of each item, or NULL where it is left out */
 	struct list order;         /* struct diff_session, in the order of the recording; the first is what belongs to none */
 	struct list names;         /* struct name, of one item after another */
 	struct diff_session **sessions; /* by the numbers of items.h; NULL where nothing belongs to it */
@@ -165,25 +165,25 @@ void diff_free(struct diff *);
 
 /* Reads both recordings. 0, or an exit status; what was wrong has been reported. */
 int load(struct diff *, enum side);
-enum side item_side(const struct entry *);
+enum side item_side(const struct diff_item *);
 /*
  * The message of an item, of a tool call with its last state, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with
  * its text for what is none.
  */
-int item_message(struct diff *, const struct entry *, struct msg *);
+int item_message(struct diff *, const struct diff_item *, struct msg *);
 /* All text of a streamed message, as a JSON string. 0 or -1. */
-int item_text(struct diff *, const struct entry *, struct buf *to);
+int item_text(struct diff *, const struct diff_item *, struct buf *to);
 /* What is shown of a message that is missing or unexpected. 0 or -1. */
-int item_value(struct diff *, const struct entry *, struct buf *to);
+int item_value(struct diff *, const struct diff_item *, struct buf *to);
 /* "session/update tool_call", "response to session/prompt". 0 or -1. */
-int item_label(struct diff *, const struct entry *, struct buf *to);
+int item_label(struct diff *, const struct diff_item *, struct buf *to);
 
 /* --- digests (digests.c) --- */
 
 /* Of all items of the sessions that have partners and have none yet; of those of no session where common. 0 or -1. */
 int make_digests(struct diff *, bool common);
 /* The i-th of the ids that an item names. */
-struct name *item_name(const struct diff *, const struct entry *, size_t i);
+struct name *item_name(const struct diff *, const struct diff_item *, size_t i);
 
 /* --- pairs (pair.c) --- */
 

@@ -3,14 +3,14 @@
 
 struct naming {
 	struct diff *d;
-	struct entry *item;
+	struct diff_item *item;
 };
 
 static bool
 note_name(void *arg, enum acp_id what, struct slice id)
 {
 	struct naming *naming = arg;
-	struct entry *item = naming->item;
+	struct diff_item *item = naming->item;
 	struct diff_session *s = item->turn->session;
 	struct buf *key = &naming->d->scratch;
 	struct name *n;
@@ -37,14 +37,14 @@ note_name(void *arg, enum acp_id what, struct slice id)
 }
 
 struct name *
-item_name(const struct diff *d, const struct entry *item, size_t i)
+item_name(const struct diff *d, const struct diff_item *item, size_t i)
 {
 	return d->file[item_side(item)].names.at[item->names + i];
 }
 
 /* The digest at a level, of a text's joined pieces too. */
 static int
-digest_item(struct diff *d, struct entry *item, struct digest *how, uint64_t *h)
+digest_item(struct diff *d, struct diff_item *item, struct digest *how, uint64_t *h)
 {
 	struct acp_chunk c = {0};
 	struct msg m, joined = {.kind = MSG_NOISE};
@@ -69,7 +69,7 @@ digest_item(struct diff *d, struct entry *item, struct digest *how, uint64_t *h)
 }
 
 static int
-digest(struct diff *d, struct entry *item)
+digest(struct diff *d, struct diff_item *item)
 {
 	struct diff_session *s = item->turn->session;
 	const enum side side = item_side(item);
@@ -101,7 +101,7 @@ digest(struct diff *d, struct entry *item)
 }
 
 static bool
-is_selected(const struct entry *item, bool common)
+is_selected(const struct diff_item *item, bool common)
 {
 	return item && !item->continues && (item->turn->session->number == 0) == common;
 }
@@ -110,7 +110,7 @@ int
 make_digests(struct diff *d, bool common)
 {
 	struct digest how = {.match = MATCH_PARAMS};
-	struct entry *item;
+	struct diff_item *item;
 	uint64_t names;
 
 	for (int side = 0; side < SIDES; side++) {

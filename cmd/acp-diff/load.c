@@ -13,7 +13,7 @@ static const char name[] = "acp-diff";
 /* A streamed text that may go on, by turn, kind and message id, or a tool call, by session and id. */
 struct chain {
 	UT_hash_handle hh;
-	struct entry *last; /* its latest message */
+	struct diff_item *last; /* its latest message */
 	bool ended;        /* of a call */
 	char key[];
 };
@@ -96,16 +96,16 @@ get_session(struct diff *d, enum side side, uint32_t number)
 
 /* --- items --- */
 
-static struct entry *
+static struct diff_item *
 add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 {
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
-	struct entry *e = diff_new(d, sizeof(*e));
+	struct diff_item *e = diff_new(d, sizeof(*e));
 
 	if (!e)
 		return NULL;
-	*e = (struct entry){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index, .turn = t};
+	*e = (struct diff_item){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index, .turn = t};
 	f->entries[index] = e;
 	DL_APPEND(t->items, e);
 	d->nentries++;
@@ -114,7 +114,7 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 
 /* The key of the chain that an update belongs to, in d->scratch: 1; 0 where it belongs to none, -1 out of memory. */
 static int
-make_chain_key(struct diff *d, struct entry *item, const struct msg *m)
+make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 {
 	struct slice call = json_path(m->params, "update.toolCallId"), kind = msg_update_kind(m);
 	const bool called = call.p && kind.p && json_type(call) == JSON_STRING && strncmp(kind.p, "\"tool_call", 10) == 0;
@@ -141,7 +141,7 @@ make_chain_key(struct diff *d, struct entry *item, const struct msg *m)
 
 /* The pieces of one text are one, whatever comes between them, and so are the messages of one tool call. 0 or -1. */
 static int
-join_chain(struct diff *d, struct entry *item, const struct msg *m)
+join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 {
 	struct file *f = &d->file[item_side(item)];
 	struct chain *t;
@@ -205,7 +205,7 @@ normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
 
 /* The turn of a message; a response has that of its request. NULL out of memory. */
 static struct turn *
-turn_of(struct diff *d, enum side side, const struct item *item, const struct entry *request)
+turn_of(struct diff *d, enum side side, const struct item *item, const struct diff_item *request)
 {
 	/* A request that begins a session belongs to none, though it may name it. */
 	const bool outside = item->kind != MSG_RESPONSE && acp_opens_session((enum acp_method)item->what);
@@ -233,7 +233,7 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct en
 
 /* A message may end turns: a prompt's response, if it does not only accept the prompt, or an idle state. */
 static void
-end_turns(struct file *f, struct turn *t, const struct entry *request, const struct msg *m)
+end_turns(struct file *f, struct turn *t, const struct diff_item *request, const struct msg *m)
 {
 	const struct list *turns = &t->session->turns;
 	uint64_t version;
@@ -256,7 +256,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
 	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
-	struct entry *request = responds ? f->entries[item->pair] : NULL, *e;
+	struct diff_item *request = responds ? f->entries[item->pair] : NULL, *e;
 	struct turn *t = turn_of(d, side, item, request);
 	enum normalized n = NORMALIZE_DONE;
 	struct msg m;
@@ -291,7 +291,7 @@ static int
 put_noise(struct diff *d, enum side side, uint32_t index)
 {
 	struct diff_session *s = get_session(d, side, 0);
-	struct entry *e;
+	struct diff_item *e;
 	struct slice text;
 
 	if (!s || items_text(&d->file[side].items, index, &text) < 0)
@@ -332,7 +332,7 @@ put_items(struct diff *d, enum side side)
 	struct file *f = &d->file[side];
 
 	f->sessions = diff_new(d, f->items.nsessions * sizeof(struct diff_session *));
-	f->entries = diff_new(d, f->items.n * sizeof(struct entry *));
+	f->entries = diff_new(d, f->items.n * sizeof(struct diff_item *));
 	if (!f->sessions || !f->entries || !get_session(d, side, 0))
 		return -1;
 	for (size_t i = 0; i < f->items.n; i++) {
@@ -397,13 +397,13 @@ diff_free(struct diff *d)
 /* --- what an item says --- */
 
 enum side
-item_side(const struct entry *item)
+item_side(const struct diff_item *item)
 {
 	return item->turn->session->side;
 }
 
 static int
-read_message(struct diff *d, const struct entry *item, struct msg *m)
+read_message(struct diff *d, const struct diff_item *item, struct msg *m)
 {
 	if (!item->text.p)
 		return items_message(&d->file[item_side(item)].items, item->index, m);
@@ -455,7 +455,7 @@ update_state(struct slice state, struct slice update, struct buf *to)
 }
 
 int
-item_message(struct diff *d, const struct entry *item, struct msg *m)
+item_message(struct diff *d, const struct diff_item *item, struct msg *m)
 {
 	SCOPED struct buf head = {0}, state = {0}, next = {0};
 	struct buf *whole = &d->state[item_side(item)], swap;
@@ -470,7 +470,7 @@ item_message(struct diff *d, const struct entry *item, struct msg *m)
 	before = (size_t)(update.p - m->text.p);
 	if (buf_add_slice(&head, m->text) < 0 || buf_add_slice(&state, update) < 0)
 		return -1;
-	for (const struct entry *piece = item->piece; piece; piece = piece->piece) {
+	for (const struct diff_item *piece = item->piece; piece; piece = piece->piece) {
 		next.n = 0;
 		if (read_message(d, piece, m) < 0 || update_state(buf_slice(&state), json_get(m->params, acp_update), &next) < 0)
 			return -1;
@@ -487,7 +487,7 @@ item_message(struct diff *d, const struct entry *item, struct msg *m)
 }
 
 int
-item_text(struct diff *d, const struct entry *item, struct buf *to)
+item_text(struct diff *d, const struct diff_item *item, struct buf *to)
 {
 	struct acp_chunk c;
 	struct msg m;
@@ -503,7 +503,7 @@ item_text(struct diff *d, const struct entry *item, struct buf *to)
 }
 
 int
-item_value(struct diff *d, const struct entry *item, struct buf *to)
+item_value(struct diff *d, const struct diff_item *item, struct buf *to)
 {
 	struct msg m;
 
@@ -514,7 +514,7 @@ item_value(struct diff *d, const struct entry *item, struct buf *to)
 }
 
 int
-item_label(struct diff *d, const struct entry *item, struct buf *to)
+item_label(struct diff *d, const struct diff_item *item, struct buf *to)
 {
 	struct slice kind;
 	struct msg m;

@@ -8,7 +8,7 @@
 /* --- messages --- */
 
 static void
-pair_items(struct diff *d, struct entry *a, struct entry *b)
+pair_items(struct diff *d, struct diff_item *a, struct diff_item *b)
 {
 	struct name *x, *y;
 
@@ -27,7 +27,7 @@ pair_items(struct diff *d, struct entry *a, struct entry *b)
 }
 
 static bool
-is_in_direction(const struct entry *item, enum acp_direction dir)
+is_in_direction(const struct diff_item *item, enum acp_direction dir)
 {
 	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->continues;
 }
@@ -39,7 +39,7 @@ is_in_direction(const struct entry *item, enum acp_direction dir)
 static int
 collect(const struct list *turns, enum acp_direction dir, bool introducing, struct list *to)
 {
-	struct entry *item;
+	struct diff_item *item;
 
 	for (size_t i = 0; i < turns->n; i++) {
 		DL_FOREACH(((struct turn *)turns->at[i])->items, item)
@@ -65,7 +65,7 @@ struct step {
 
 /* The digest of an item, and, named, of which of its ids have partners and which partners. */
 static uint64_t
-make_key(const struct diff *d, const struct entry *item, const struct step *step)
+make_key(const struct diff *d, const struct diff_item *item, const struct step *step)
 {
 	uint64_t key = item->alike[step->alike];
 	const struct name *n;
@@ -89,7 +89,7 @@ make_key(const struct diff *d, const struct entry *item, const struct step *step
 static size_t
 make_keys(const struct diff *d, const struct list *items, const struct step *step, uint64_t *keys)
 {
-	const struct entry *item;
+	const struct diff_item *item;
 	size_t n = 0;
 
 	for (size_t i = 0; i < items->n; i++) {
@@ -171,14 +171,14 @@ pair_across_turns(struct diff *d, struct diff_session *a, struct diff_session *b
 static int
 by_line(const void *x, const void *y)
 {
-	const struct entry *a = *(struct entry *const *)x, *b = *(struct entry *const *)y;
+	const struct diff_item *a = *(struct diff_item *const *)x, *b = *(struct diff_item *const *)y;
 
 	return (a->line > b->line) - (a->line < b->line);
 }
 
 /* A key that items have in common if they are the same and identical with their partners; any other item has a key of its own. */
 static uint64_t
-identical_key(const struct diff *d, const struct entry *item)
+identical_key(const struct diff *d, const struct diff_item *item)
 {
 	static const struct step how = {FULL, true, false};
 	uint64_t key = make_key(d, item, &how);
@@ -197,7 +197,7 @@ uncross(struct diff *d, const struct list *items)
 	int r = keys && found ? 0 : -1;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = list_add(&partners, ((struct entry *)items->at[i])->partner);
+		r = list_add(&partners, ((struct diff_item *)items->at[i])->partner);
 	if (n && r == 0)
 		qsort(partners.at, n, sizeof(void *), by_line);
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -223,7 +223,7 @@ find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 	/* Responses to what belongs to no session come as those sessions interleave. */
 	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
 	struct list items = {0};
-	struct entry *item;
+	struct diff_item *item;
 	size_t *lines;
 	int r = -1;
 
@@ -238,10 +238,10 @@ find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 		goto end;
 	lines = calloc(items.n + 1, sizeof(*lines));
 	for (size_t i = 0; lines && i < items.n; i++)
-		lines[i] = (size_t)((struct entry *)items.at[i])->partner->line;
+		lines[i] = (size_t)((struct diff_item *)items.at[i])->partner->line;
 	r = lines ? rows_rising(lines, items.n) : -1;
 	for (size_t i = 0; r == 0 && i < items.n; i++)
-		((struct entry *)items.at[i])->moved = lines[i] == ROWS_ALONE;
+		((struct diff_item *)items.at[i])->moved = lines[i] == ROWS_ALONE;
 	free(lines);
 end:
 	free(items.at);

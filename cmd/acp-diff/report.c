@@ -55,7 +55,7 @@ put_plain(struct report *r, struct slice s)
 
 /* "session/update tool_call": valid until the next value. */
 static struct slice
-label_of(struct report *r, const struct entry *item)
+label_of(struct report *r, const struct diff_item *item)
 {
 	r->value[LIVE].n = 0;
 	r->failed |= item_label(r->diff, item, &r->value[LIVE]) < 0;
@@ -151,9 +151,9 @@ put_value(struct report *r, struct slice value, size_t differs, char sign)
 
 /* Which message, by its records: " agent: session/update tool_call, -7 +8". */
 static void
-put_message(struct report *r, const struct entry *recorded, const struct entry *live)
+put_message(struct report *r, const struct diff_item *recorded, const struct diff_item *live)
 {
-	const struct entry *item = recorded ? recorded : live;
+	const struct diff_item *item = recorded ? recorded : live;
 
 	put(r, " %s: ", acp_side_name((enum acp_side)item->from));
 	put_plain(r, label_of(r, item));
@@ -168,8 +168,8 @@ put_message(struct report *r, const struct entry *recorded, const struct entry *
 static void
 put_context(struct report *r, const struct found *f, bool after)
 {
-	const struct entry *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
-	struct entry *first = item->turn->items, *beside = (struct entry *)item;
+	const struct diff_item *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
+	struct diff_item *first = item->turn->items, *beside = (struct diff_item *)item;
 
 	do
 		beside = after ? beside->next : beside == first ? NULL : beside->prev;
@@ -308,7 +308,7 @@ json_section(struct report *r, const struct section *s)
 {
 	static const char *const kinds[] = {"value", "missing", "unexpected", "id", "order"};
 	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
-	const struct entry *item;
+	const struct diff_item *item;
 
 	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
 		item = f->item[f->item[RECORDED] ? RECORDED : LIVE];

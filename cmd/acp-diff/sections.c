@@ -6,7 +6,7 @@
 struct pair {
 	struct diff *d;
 	struct section *section;
-	struct entry *recorded, *live;
+	struct diff_item *recorded, *live;
 	const char *path; /* of a value that is compared alone, or NULL */
 	uint64_t line;    /* where differences are reported: also those of a text's later pieces */
 	bool failed;
@@ -70,10 +70,10 @@ compare_text(struct pair *p, struct compare *c)
 }
 
 /* The next piece in which something beside the text has changed, or NULL. */
-static struct entry *
-next_change(const struct entry *piece)
+static struct diff_item *
+next_change(const struct diff_item *piece)
 {
-	struct entry *next = piece->piece;
+	struct diff_item *next = piece->piece;
 
 	while (next && next->around == piece->around)
 		next = next->piece;
@@ -87,7 +87,7 @@ next_change(const struct entry *piece)
 static int
 compare_pieces(struct pair *p, struct compare *c)
 {
-	struct entry *a = p->recorded, *b = p->live, *more_a, *more_b;
+	struct diff_item *a = p->recorded, *b = p->live, *more_a, *more_b;
 	struct pair one = *p;
 	struct acp_chunk x, y;
 	struct msg m, n;
@@ -115,7 +115,7 @@ compare_pieces(struct pair *p, struct compare *c)
 }
 
 static int
-compare_items(struct diff *d, struct section *s, struct entry *recorded, struct entry *live)
+compare_items(struct diff *d, struct section *s, struct diff_item *recorded, struct diff_item *live)
 {
 	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .line = recorded->line};
 	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = (enum acp_side)recorded->from,
@@ -135,10 +135,10 @@ compare_items(struct diff *d, struct section *s, struct entry *recorded, struct 
 /* --- what has moved --- */
 
 /* The client's request that this responds to: later messages may depend on it. NULL for all else. */
-static const struct entry *
-client_request(const struct entry *item)
+static const struct diff_item *
+client_request(const struct diff_item *item)
 {
-	const struct entry *k = item->request;
+	const struct diff_item *k = item->request;
 
 	if (!k || k->from != ACP_CLIENT || !k->partner || (k->turn->session->number == 0 && k->what != ACP_INITIALIZE))
 		return NULL;
@@ -154,8 +154,8 @@ note_broken_order(const struct turn *t)
 {
 	/* Live lines: of the latest request that has its response by now, and of the first message of the client after it. */
 	uint64_t last = 0, first = UINT64_MAX;
-	const struct entry *k;
-	struct entry *item;
+	const struct diff_item *k;
+	struct diff_item *item;
 
 	DL_FOREACH(t->items, item) {
 		k = client_request(item);
@@ -176,7 +176,7 @@ note_broken_order(const struct turn *t)
 /* --- a section --- */
 
 static bool
-is_unpaired(const struct entry *item)
+is_unpaired(const struct diff_item *item)
 {
 	if (item->continues || item->partner)
 		return false;
@@ -187,7 +187,7 @@ is_unpaired(const struct entry *item)
 }
 
 static int
-note_unpaired(struct diff *d, struct section *s, struct entry *item, uint64_t line)
+note_unpaired(struct diff *d, struct section *s, struct diff_item *item, uint64_t line)
 {
 	struct found f = {
 		.kind = item_side(item) == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
@@ -202,7 +202,7 @@ note_unpaired(struct diff *d, struct section *s, struct entry *item, uint64_t li
 }
 
 static int
-compare_recorded(struct diff *d, struct section *s, struct entry *item)
+compare_recorded(struct diff *d, struct section *s, struct diff_item *item)
 {
 	struct found moved = {
 		.kind = item->out_of_order || d->options->match == MATCH_EXACT ? DIFFERENCE_ORDER : DIFFERENCE_VALUE,
@@ -236,7 +236,7 @@ compare_section(struct diff *d, struct section *s)
 {
 	const struct turn *a = s->turn[RECORDED], *b = s->turn[LIVE];
 	uint64_t line[ACP_AGENT + 1] = {0};
-	struct entry *item;
+	struct diff_item *item;
 
 	if (a)
 		note_broken_order(a);

@@ -55,9 +55,9 @@ player_close(struct player *p)
 
 /* --- what was not played --- */
 
-/* Has it not been played, and should have been? What the agent reports counts as far as the client has not waited for it. */
+/* Should the item have been played, and was not? What the agent reports counts as far as the client has not waited for it. */
 static bool
-is_left(const struct player *p, uint32_t i)
+was_missed(const struct player *p, uint32_t i)
 {
 	const struct item *item = player_item(p, i);
 	const uint8_t flags = p->plan.parts[i].flags;
@@ -66,7 +66,7 @@ is_left(const struct player *p, uint32_t i)
 		return false;
 	if (flags & PART_OURS)
 		return item->kind != MSG_RESPONSE || item->pair == ITEM_NONE || p->plan.parts[item->pair].flags & PART_DONE ||
-			is_left(p, item->pair);
+			was_missed(p, item->pair);
 	if (p->us == ACP_CLIENT)
 		return item->kind != MSG_NOTIFICATION || i >= plan_lane(&p->plan, i)->walked;
 	return flags & PART_NEEDED;
@@ -98,7 +98,7 @@ abandon(struct player *p)
 	if (item != ITEM_NONE ? describe(p, item, &what) < 0 : buf_add_string(&what, "the end of the recording") < 0)
 		return PLAY_FAILED;
 	for (uint32_t i = 0; i < p->plan.items.n; i++)
-		*(p->plan.parts[i].flags & PART_OURS ? &ours : &theirs) += is_left(p, i);
+		*(p->plan.parts[i].flags & PART_OURS ? &ours : &theirs) += was_missed(p, i);
 	player_warn(p, false, line, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 		(unsigned long long)theirs, acp_side_name(p->them), (unsigned long long)ours, acp_side_name(p->us));
 	return PLAY_ABANDONED;

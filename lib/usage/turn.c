@@ -36,7 +36,7 @@ tier_of(const struct usage_session *s, const struct usage_counts *c)
 }
 
 static struct usage_tally *
-tally(struct usage *u, struct usage_session *s, uint32_t model, const struct usage_counts *c)
+tally_of_turn(struct usage *u, struct usage_session *s, uint32_t model, const struct usage_counts *c)
 {
 	uint64_t t = s->turn.state == USAGE_ENDED ? s->turn.ended : s->active;
 	int32_t period = u->spec.period ? u->spec.period(u->spec.arg, s->now->started, t) : 0;
@@ -90,7 +90,7 @@ add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct 
 	struct usage_sums one;
 
 	for (size_t i = 0; i < t->nrows; i++) {
-		if (!(to = tally(u, s, t->rows[i].model, &t->rows[i].counts)))
+		if (!(to = tally_of_turn(u, s, t->rows[i].model, &t->rows[i].counts)))
 			return -1;
 		one = (struct usage_sums){0};
 		usage_sums_count(&one, &t->rows[i].counts);
@@ -109,7 +109,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 	struct usage_tally *to;
 
 	usage_turn_own(s, t, e->basis, &e->own, &e->own_lower);
-	if (!(to = tally(u, s, s->now->model, &t->counts)))
+	if (!(to = tally_of_turn(u, s, s->now->model, &t->counts)))
 		return -1;
 	e->tier = to->tier;
 	/* The turn has used tokens, but nothing reports how many. */
@@ -313,7 +313,7 @@ forget_evidence(struct usage_session *s)
 }
 
 int
-usage_part_again(struct usage *u, struct usage_session *s)
+usage_part_after_restart(struct usage *u, struct usage_session *s)
 {
 	const struct usage_part *p = s->now;
 

@@ -63,7 +63,7 @@ usage_restart(struct usage *u)
 	u->restarted = true;
 	for (struct usage_session *s = u->in_recording; s; s = s->next_in_recording) {
 		s->worked = s->busy || s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ABANDONED;
-		r |= usage_part_again(u, s);
+		r |= usage_part_after_restart(u, s);
 	}
 	return r;
 }

@@ -152,7 +152,7 @@ int usage_judge(struct usage *, struct usage_session *);
 /* How many of usage_tiers a context of that size exceeds. */
 uint8_t usage_tier(uint64_t context);
 /* What comes now is of a new part: the agent was restarted. The turn that is open goes on in it. */
-int usage_part_again(struct usage *, struct usage_session *);
+int usage_part_after_restart(struct usage *, struct usage_session *);
 /* The session is not followed any more in this recording. */
 int usage_close(struct usage *, struct usage_session *);
 
