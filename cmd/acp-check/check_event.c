@@ -49,7 +49,7 @@ connect(struct check *c, const struct session_message *seen)
 	c->conn.enveloped = seen->enveloped;
 	set_version(c, params);
 	set_capabilities(c, ACP_CLIENT, params);
-	/* Which of them count is known when the version is. */
+	/* Which of its members count is known when a version is agreed on. */
 	c->failed |= buf_add_slice(&c->conn.initialize_params, params.p ? params : slice_of("{}")) < 0;
 }
 
@@ -255,7 +255,7 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (is_initialize(q->what)) {
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
-		/* In a chain of proxies each response comes twice. */
+		/* In a proxy chain each response comes twice: the second changes nothing. */
 		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
 		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
 		data->loading = data->resuming = false;
@@ -355,7 +355,7 @@ check_session_of(struct check *c, const struct session_message *seen)
 	struct check_session *data = seen->session ? seen->session->data : NULL;
 	enum acp_method what = seen->message.msg.what;
 
-	/* To close, list or archive it, it need not be open. */
+	/* Other methods name a session that need not be open: to close, list or archive it. */
 	if (!data || !data->unopened || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
 		what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE || what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
 		return;

@@ -28,7 +28,7 @@ check_cost(struct check *c, struct check_session *s, struct slice cost)
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
 	value = strtod(text, NULL);
-	/* 0 is that of an agent which has begun anew. */
+	/* An agent that has begun anew reports a cost of 0. */
 	if (s->currency == hash(currency) && value < s->cost && value > 0) {
 		snprintf(text, sizeof(text), "at least %.17g", s->cost);
 		check_report(c, RULE_COST_FALLS, "params.update.cost.amount", text, amount);
@@ -157,7 +157,7 @@ see_response(struct check *c, const struct session_event *e)
 		return;
 	if (counts && (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME) && !data->stated && check_is_complete(c))
 		check_report(c, RULE_RESUME_STATE, "result", "a state_update before it", slice(NULL, 0));
-	/* An idle state is the last word of the work that session/close ends. */
+	/* Before its response to session/close the agent reports, with an idle state, that the work has ended. */
 	if (counts && what == ACP_SESSION_CLOSE && data->running)
 		check_report(c, RULE_CANCELLED_TURN, "result", "an idle state before it", slice(NULL, 0));
 	data->running &= what != ACP_SESSION_CLOSE;
@@ -256,7 +256,7 @@ change_call(struct check *c, const struct session_event *e)
 		check_report(c, RULE_TOOL_CALL_FINISHED, "params.update.status", "no other status after the final one", status);
 }
 
-/* Nothing is left open at the end of a turn, unless it was cancelled. */
+/* No tool call is left open at the end of a turn, unless the turn was cancelled. */
 static void
 end_call(struct check *c, const struct session_call *call)
 {

@@ -145,7 +145,7 @@ finish(struct watch *w, int status)
 	bool missed;
 
 	judge_first(r, false);
-	/* A check over nothing has passed nothing. */
+	/* A check that looked at no message has not passed. */
 	missed = !c->reported && watch_missed(w);
 	if (o->coverage)
 		coverage_report(c);
@@ -170,7 +170,7 @@ check_run(const struct options *o)
 		.expects = true, .open = open_baseline, .begin = begin, .happened = happened, .message = message, .event = event, .finish = finish};
 	int status;
 
-	/* A stream, and a file that grows, have findings as they come. */
+	/* Findings in a stream, or in a file that grows, are written as they come. */
 	r.check.grouped = o->format == CHECK_TEXT && o->frame.files && !o->frame.follow && !o->frame.output &&
 		(o->color == COLOR_ALWAYS || isatty(STDOUT_FILENO));
 	r.check.color = cli_wants_color(o->color, STDOUT_FILENO);

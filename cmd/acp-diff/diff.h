@@ -89,7 +89,7 @@ struct found {
 	bool moved;
 	struct diff_item *item[SIDES];
 	struct slice path;         /* as of compare.h */
-	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: diff_value */
+	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: item_value */
 	uint64_t line;             /* of the recording, at or after which it is reported */
 };
 

@@ -99,7 +99,7 @@ begin(struct watch *w, const struct watch_start *start)
 {
 	struct export *e = w->state;
 
-	/* What is open goes on in the next part of the same stream. */
+	/* Open sessions and turns go on in the next part of the same stream. */
 	if (start->same)
 		return 0;
 	return check(w, e->paint ? transcript_begin(&e->transcript, start->started) : trace_export_begin(&e->trace, start->started));

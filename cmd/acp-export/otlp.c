@@ -87,7 +87,7 @@ trace_propagate(struct trace_export *t, const struct message *m)
 		json_get(meta, "traceparent").p || !(none || json_type(meta) == JSON_OBJECT))
 		return 0;
 	s = sessions_find(span_sessions(t->span), json_text(msg_session(&m->msg), &id));
-	/* It is the last that was asked for. */
+	/* The prompt that passes belongs to the last of the turns that wait. */
 	for (turn = s ? s->turn : NULL; turn && turn->next; turn = turn->next)
 		;
 	if (!turn || !turn->data)

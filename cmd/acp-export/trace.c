@@ -110,7 +110,7 @@ trace_export_begin(struct trace_export *t, double started)
 		return 0;
 	t->begun = true;
 	t->first = t->now;
-	/* Of a recording it is always the same. */
+	/* Each export of a recording has the same instance; two streams do not. */
 	t->instance = t->first ^ (t->watch->stream ? (uint64_t)getpid() << 52 : 0);
 	return put(t, NULL, slice_of(t->format->begin));
 }

@@ -81,7 +81,7 @@ answer_withdraw(struct passing *p)
 		if (q->held)
 			frame_release(f, q->held, VERDICT_DROP, slice(NULL, 0));
 		question_free(q);
-		/* A response is to one request, also where another has its id. */
+		/* A response belongs to one request, even where several have its id. */
 		if (m->kind == MSG_RESPONSE)
 			break;
 	}

@@ -67,7 +67,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	buf_free(&p.text);
 	if (in->stopped)
 		return VERDICT_DROP;
-	/* Attached, the client has the request, too: it is open until one has responded. */
+	/* An attached acp-inject is not the only receiver of a request: the client may respond first. */
 	if (step == STEP_GONE && in->options->frame.attach)
 		return VERDICT_PASS;
 	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;

@@ -89,7 +89,7 @@ fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
 	return differ < 0 ? -1 : 1;
 }
 
-/* Another one that has to come first and has not come; or ITEM_NONE. */
+/* An item that has to come before this one and has not come; or ITEM_NONE. */
 static uint32_t
 find_earlier(struct player *p, uint32_t item)
 {
@@ -103,7 +103,7 @@ find_earlier(struct player *p, uint32_t item)
 	if (!player_try_begin(p, l) && plan_has(plan, k = plan_needed(plan, plan->lanes)))
 		return k;
 	for (k = plan_needed(plan, l); k < item; k = plan->parts[k].next)
-		/* A cancel is of the turn that is open: every prompt before it has to come first. */
+		/* session/cancel cancels the open turn: every prompt before it has to come first. */
 		if (player_item(p, k)->kind == MSG_REQUEST && part_is_awaited(&plan->parts[k]) &&
 			(player_precedes(p, k, item) || (cancel && player_item(p, k)->what == ACP_SESSION_PROMPT)))
 			return k;
@@ -344,7 +344,7 @@ player_miss(struct player *p, const struct msg *live, uint32_t expected)
 {
 	struct waiting *w;
 
-	/* A cancel is of no use later. */
+	/* session/cancel is not kept for later, when it would be of no use. */
 	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
 		w = malloc(sizeof(*w) + live->text.n);
 		if (!w)

@@ -45,7 +45,7 @@ player_touch(struct player *p, struct lane *l)
 	struct plan *plan = &p->plan;
 
 	touch(p, l);
-	/* Another lane may wait for what has no session before it begins. */
+	/* Lanes that have not begun may wait for the lane of messages without a session. */
 	for (size_t i = 1; l == plan->lanes && i < plan->nlanes; i++)
 		if (!plan->lanes[i].open && plan->lanes[i].opener == ITEM_NONE)
 			touch(p, &plan->lanes[i]);
@@ -76,7 +76,7 @@ player_try_begin(struct player *p, struct lane *l)
 	struct lane *common = plan->lanes;
 	uint32_t first = p->us == ACP_CLIENT ? l->begin[0] : l->first;
 
-	/* All that has no session has to be past that. */
+	/* The lane of messages without a session has to be past that item. */
 	if (!l->open && l->opener == ITEM_NONE && plan_needed(plan, common) >= first && plan_own(plan, common) >= first)
 		player_begin(p, l);
 	return l->open;
@@ -233,7 +233,7 @@ client_waits(struct player *p, struct lane *l, uint32_t item)
 bool
 player_precedes(const struct player *p, uint32_t k, uint32_t q)
 {
-	/* Of what has no session only the first request has to do with all the others. */
+	/* Of the messages without a session only initialize precedes all others. */
 	if (plan_lane(&p->plan, k) == p->plan.lanes && player_item(p, k)->what != ACP_INITIALIZE)
 		return false;
 	return player_item(p, k)->pair < q;
@@ -259,7 +259,7 @@ response_is_ready(struct player *p, struct lane *l, const struct pending *q)
 	if (p->us == ACP_CLIENT)
 		return true;
 	if (own < from && k >= own)
-		return false; /* it only waits for its time */
+		return false; /* an item of ours before it only waits for its time */
 	for (; k < to; k = parts[k].next)
 		if (k > from && player_item(p, k)->kind != MSG_REQUEST && part_is_awaited(&parts[k]))
 			return false;

@@ -92,7 +92,7 @@ on_exit_of_process(void *arg, int status)
 	r->agent.ended = true;
 	r->agent.status = status;
 	loop_remove_timer(r->loop, &r->agent.half_closed);
-	/* What it has started must not write beside the next process. */
+	/* Processes that it has started must not write beside the next agent. */
 	proc_signal(r->agent.child.pid, SIGKILL);
 	endpoint_drain(&r->agent.pipes);
 	revive_changed(r);
@@ -109,7 +109,7 @@ agent_get_unread(struct agent *a, struct buf *to)
 	need(io_unread(a->unread, to));
 	a->unread = -1;
 	need(output_take(&a->pipes.out, to));
-	/* The end of a line that was half read is no JSON object: it has a bracket too many. */
+	/* Without the end of a line that was half read, which is no JSON object: it has a bracket too many. */
 	text = buf_slice(to);
 	if (line_next(&text, &first) && first.n > 0 && msg_scan(first, &m, NULL) == MSG_NOISE) {
 		memmove(to->p, text.p, text.n);

@@ -370,7 +370,7 @@ start_again(struct revive *r)
 	size_t sessions, failed;
 
 	agent_get_unread(&r->agent, &unread);
-	/* Requests of ours, and responses to what has died. */
+	/* While sessions are restored these are requests of ours, and responses to the process that has died. */
 	if (r->state == RESTORING)
 		unread.n = 0;
 	for_each_request(r, buf_slice(&unread), forget_unread);

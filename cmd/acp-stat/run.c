@@ -10,7 +10,7 @@ begin(struct watch *w, const struct watch_start *start)
 
 	t->untimed = false;
 	t->file = start->name;
-	/* What is open goes on in the next part of the same stream. */
+	/* Open requests, turns and calls go on in the next part of the same stream. */
 	if (start->same)
 		return 0;
 	t->table.recordings++;
@@ -69,7 +69,7 @@ report(struct tool *t, bool final)
 	SCOPED struct buf text = {0};
 	int e;
 
-	/* Its lines are written already; or they are those of limits_check. */
+	/* These reports are written line by line as turns end, or (JUnit, GitHub) by limits_check. */
 	if (t->options->by == BY_TURN || t->options->open || format >= FORMAT_JUNIT)
 		return;
 	table_sort(&t->table);
@@ -106,7 +106,7 @@ finish(struct watch *w, int status)
 {
 	struct tool *t = w->state;
 
-	/* Sums without what is damaged would be wrong and not say so. */
+	/* A sum without what is damaged would be wrong, and not say so. */
 	if (t->any && !(t->options->merge && status))
 		report(t, true);
 	if (t->options->limits.n && !(t->options->merge && status))

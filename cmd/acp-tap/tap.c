@@ -182,7 +182,7 @@ happened(struct watch *w, const struct session_event *e)
 	struct buf *to;
 	size_t before;
 
-	/* The response comes next, or never. */
+	/* After this event the response itself is shown, or never comes. */
 	if (e->kind == SESSION_RESPONDED) {
 		free(t->opening);
 		t->opening = e->request->data;
@@ -190,7 +190,7 @@ happened(struct watch *w, const struct session_event *e)
 	}
 	if (t->writer.pretty)
 		pretty_see(t->writer.pretty, e);
-	/* Where all has been read, a bracket that is open is closed. */
+	/* At the end of a recording that was read to its end the bracket of an open turn is closed. */
 	if (t->writer.pretty && e->kind == SESSION_TURN_ENDED && e->turn->number && t->left && !t->options->grep && t->options->until == UINT64_MAX
 		&& (w->ending == WATCH_OVER || w->ending == WATCH_HEADER) && select_match_other(t->options->select, ACP_AGENT)) {
 		to = out_buf(&w->out);
@@ -228,7 +228,7 @@ event(struct watch *w, const struct record *r)
 	struct buf *to = out_buf(&w->out);
 	size_t before = to->n;
 
-	/* Standard error has it already. */
+	/* A line that was relayed stands on standard error already. */
 	if (!is_wanted(t) || (w->relayed && !t->options->frame.output))
 		return 0;
 	if (!r->rotated)

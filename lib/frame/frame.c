@@ -109,7 +109,7 @@ prepare(struct frame *f)
 static int
 open_transport(struct frame *f)
 {
-	/* Nobody types a proxy chain. */
+	/* At a terminal it is a pipe: nobody types the messages of a proxy chain. */
 	bool typed = f->transport == &transport_undecided && isatty(STDIN_FILENO);
 	int status = frame_refuse_unsuited(f, typed ? &transport_pipe : f->transport);
 

@@ -52,7 +52,7 @@ frame_log_open(struct frame *f)
 	spec.path = l->path;
 	spec.append = l->append || cli_started_again();
 	spec.inputs = l->inputs;
-	/* Nothing passes there, so it is as any filter's: who reads it no more ends us. */
+	/* An attached filter forwards nothing. Its output is as that of any command: a reader that leaves ends us. */
 	spec.output = f->options->attach;
 	if (spec.output && !spec.path)
 		signal(SIGPIPE, SIG_DFL);

@@ -70,7 +70,7 @@ forget_oldest(struct frame *f, const struct request *newest)
 	struct request *r = NULL;
 	struct pending *p;
 
-	/* The filter's own always get a response. */
+	/* The oldest that is not the filter's own: those always get a response. */
 	do {
 		r = requests_next(f->requests, r);
 		p = r ? r->owner : NULL;
@@ -93,7 +93,7 @@ pair(struct frame *f, struct delivery *s)
 		if (f->transport->lossy && requests_count(f->requests) > REQUESTS_ONE_WAY)
 			forget_oldest(f, s->request);
 	}
-	/* A proxy has found it by the id of its own hop, even where the sender's was null. */
+	/* In a proxy chain the transport has found the request already, by the id of its own hop, even where the sender's id was null. */
 	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
 	if (!s->request)
@@ -204,7 +204,7 @@ frame_open_request(struct frame *f, enum acp_direction dir, struct slice id)
 	struct request *r = id.p ? requests_find(f->requests, from, id) : NULL;
 	const struct pending *p;
 
-	/* The filter's own is none; the sender may have used its id again since the filter responded. */
+	/* Not a request of the filter's own. There may be several: the sender may have used an id again after the filter responded. */
 	for (; r; r = requests_next(f->requests, r)) {
 		p = r->owner;
 		if (r->from == from && !(p && p->from_filter) && msg_same_id(r->id, id))
@@ -234,7 +234,7 @@ passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 	f->delivery = &s;
 	verdict = f->filter->line(f->filter->state, f, dir, l);
 	f->delivery = outer;
-	/* Nobody will respond to it. */
+	/* A request that is dropped gets no response. */
 	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, NULL) == MSG_REQUEST)
 		r = request_of(f, f->from[dir]->from, m.id);
 	if (r)

@@ -128,7 +128,7 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 
 	if (msg_open_envelope(m, &p->msg, NULL, &why) < 0)
 		return refuse_envelope(f, m, ACP_ERR_PARAMS, why);
-	/* It would be taken for the conductor's own. */
+	/* Unwrapped it would be taken for an envelope of the conductor's. */
 	if (p->msg.what == ACP_PROXY_SUCCESSOR)
 		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
 	p->dir = ACP_UP;
@@ -249,7 +249,7 @@ rewrite_cancel(struct frame *f, enum acp_direction dir, const struct msg *m, str
 	struct request *r = id.p ? requests_find(f->requests, direction_from(dir), id) : NULL;
 	struct pending *p = r ? r->owner : NULL;
 
-	/* It has its response, or was never sent on: then there is nothing to cancel there. */
+	/* The request has its response, or was never sent on: the conductor has nothing to cancel. */
 	if (!p || !p->sent)
 		return 1;
 	splice_value(&w->splices, id, slice_digits(p->sent->id, w->id));

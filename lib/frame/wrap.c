@@ -78,7 +78,7 @@ agent_ended(void *arg, int status)
 
 	a->state = AGENT_ENDED;
 	a->status = status;
-	/* What it started may hold its pipes open. */
+	/* Processes that the agent has started may hold its pipes open. */
 	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	frame_settle(f);
 }
@@ -106,7 +106,7 @@ exit_timer_expired(void *arg)
 {
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
-	/* It is slow to read what the client has left behind, but reads. */
+	/* The client has left, and the agent is slow to read what is queued, but reads. */
 	bool reads = endpoint_can_write(&f->far.end) && f->far.end.out.n > 0 && f->far.end.out.written > a->last_written;
 
 	if (a->state == AGENT_ENDED && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
@@ -116,7 +116,7 @@ exit_timer_expired(void *arg)
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
 		endpoint_drain(&a->log);
-		/* Its input, too, may be held by a process that does not read. */
+		/* A process that the agent has started may hold its input, too, and not read it. */
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
 	} else if (!a->stopped && (reads || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {

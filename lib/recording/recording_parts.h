@@ -31,7 +31,7 @@ enum outcome { NO_MEMORY = -1, READ, SKIPPED, OTHER_SHAPE };
 enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, STARTED, HOPS, TYPE, TS, JSONRPC,
 	MEMBERS };
 
-/* Values (recording_values.c). */
+/* Values (values.c). */
 enum { RECORDING_SECOND = 1000000 };
 /* The text of a JSON string, in rec->text. */
 enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
@@ -46,11 +46,11 @@ enum outcome recording_message(struct recording *, struct record *, struct slice
 enum outcome recording_other_hop(struct recording *, const uint64_t *number, struct slice name);
 
 /* The shapes. Each reads a line that is an object, with the values of its members, or returns OTHER_SHAPE. */
-/* Our own records (recording_native.c). */
+/* Our own records (native.c). */
 enum outcome recording_native(struct recording *, struct record *, const struct slice *v);
 /* The beginning of a record as recording_put_message writes it, by comparing: text is its message, not scanned. False for others. */
 bool recording_own_begin(struct record *);
-/* Other people's (recording_others.c). */
+/* Other people's (others.c). */
 /* A message as a string: {"t","from","line"}. */
 enum outcome recording_line_text(struct recording *, struct record *, const struct slice *v);
 /* An event of the Rust conductor. */

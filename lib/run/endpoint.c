@@ -199,7 +199,7 @@ on_writable(void *arg, short revents)
 {
 	struct endpoint *e = arg;
 
-	/* Nobody reads it any more: that shows before something is written. */
+	/* The peer does not read any more, which shows before a write fails. */
 	if (revents & (POLLERR | POLLHUP | POLLNVAL))
 		output_fail(&e->out, EPIPE);
 	flush(e);

@@ -219,7 +219,7 @@ void
 log_add(struct log *l, struct slice record)
 {
 	l->text.n = entry_start(l, l->n);
-	(void)buf_add_slice(&l->text, record); /* without it the mark counts a loss */
+	(void)buf_add_slice(&l->text, record); /* where this fails log_end_record counts a loss */
 	log_end_record(l);
 }
 
@@ -249,7 +249,7 @@ open_file(struct log *l, const char *name)
 	/* A FIFO that nobody reads can not be opened without waiting. */
 	if (fd < 0) {
 		l->reader = READER_AWAITED;
-		io_close(&l->io, false); /* the file before it: nothing more is for that */
+		io_close(&l->io, false); /* the file before: nothing more is written to that */
 		return 0;
 	}
 	if (fstat(fd, &st) < 0)

@@ -96,7 +96,7 @@ end_turn(struct span *sp, const struct session_event *e)
 
 	if (!d)
 		return;
-	/* What the session has reported so far is counted: what comes later is not waited for, and is of no turn. */
+	/* The turn gets the usage that was reported by now; later reports are not waited for. */
 	if (!e->turn->joined)
 		sp->failed |= u && usage_finish(sp->usage, u) < 0;
 	if (d->number > 0) {
@@ -334,7 +334,7 @@ see_event(void *arg, const struct session_event *e)
 		begin_request(sp, e);
 		break;
 	case SESSION_RESPONDED:
-		/* Before what it ends. */
+		/* The wait for the agent ends before the request, or the turn, that this response ends. */
 		if (!e->unanswered)
 			end_wait_for_agent(e->message);
 		end_request(sp, e);

@@ -122,7 +122,7 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	if (!t->counts.has || (b == USAGE_LAST_CALL && t->calls))
 		return own->has != 0;
 	if (b == USAGE_SESSION && !s->last.has && s->origin != USAGE_FRESH) {
-		/* A running total of a session whose beginning was not seen: what lies before it is in the counts. */
+		/* The first running total of a session whose beginning was not seen includes what came before. */
 		*lower = !t->calls;
 		return own->has != 0;
 	}
@@ -134,7 +134,7 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
 			own->n[i] -= (decimal_units)s->last.n[i];
-	/* What turns without counts have said is counted already; if it is more than all, the agent leaves it out. */
+	/* Calls of turns without counts are counted already. Where they exceed the total, the agent does not include them in it. */
 	for (unsigned i = 0; s->since && i < USAGE_TYPES; i++)
 		if (own->has & s->since->has & 1u << i && own->n[i] >= s->since->n[i])
 			own->n[i] -= s->since->n[i];

@@ -107,7 +107,7 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 				r |= usage_figures_money(u, to, &share->money);
 	}
 	to->billed_lower |= lacks_children(u, s);
-	/* Where there are periods, those shares are the costs. */
+	/* With periods the shares above are the costs already. */
 	for (const struct usage_account *a = u->spec.period ? NULL : s->accounts; a; a = a->next) {
 		to->too_large |= !usage_account_total(a, &total);
 		to->restarts += a->restarts;
@@ -125,7 +125,7 @@ usage_figures_family(const struct usage *u, const struct usage_session *s, struc
 	for (const struct usage_session *c = s->child; c && r == 0; c = c->sibling) {
 		if (usage_is_covered(u, c))
 			continue;
-		/* Its turns are its own: people ask for those of the session. */
+		/* Turns of sub-agents are no turns of the session. */
 		r = usage_figures_family(u, c, &f);
 		f.turns = 0;
 		r |= usage_figures_add(u, to, &f);
