@@ -58,7 +58,7 @@ struct process {
 	char how[32];          /* ... and in words */
 	int signal_sent;       /* the last signal that acp-conduct sent because it did not end in time; 0: none */
 	bool asked_to_end;     /* acp-conduct sent SIGTERM as the client left, or as nobody needed it any more */
-	bool due;              /* it is to get a signal */
+	bool due;              /* chosen to get the next signal (signal_all) */
 	struct loop_timer timer;  /* what it is for depends on the state */
 	uint64_t interval;     /* us until the next check of its process group */
 	const char *closed;    /* the name of the descriptor that it has closed; NULL: none */

@@ -125,7 +125,7 @@ struct walk {
 	uint64_t cpu_at;     /* ... when they had last worked for it */
 };
 
-/* Why requests get no response. */
+/* What errors say to requests that get no response. */
 struct reason {
 	char *why;           /* in words; NULL: none was set */
 	struct buf data;     /* of the errors, as JSON */

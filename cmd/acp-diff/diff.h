@@ -39,12 +39,12 @@ struct diff_item {
 	uint8_t from;       /* enum acp_side */
 	uint8_t kind;       /* enum msg_kind */
 	bool streamed : 1;   /* a chunk of a text */
-	bool called : 1;     /* it reports of a tool call, whose messages together say one state */
+	bool called : 1;     /* it reports on a tool call: the messages of one call are compared as one */
 	bool continues : 1;  /* it continues an earlier chunk, or says more of a tool call */
 	bool introduces : 1; /* it is the first to name an id */
 	bool differs : 1, shown : 1;
 	bool moved : 1;        /* its partner comes elsewhere in its direction */
-	bool out_of_order : 1; /* a client's: and that breaks the order of requests */
+	bool out_of_order : 1; /* a message of the client that breaks the order of requests */
 	uint16_t what;         /* enum acp_method; of a response its request's */
 	uint32_t nnames;
 	size_t names; /* the index of its first one in its file's names */

@@ -88,7 +88,7 @@ struct terminal {
 struct export_session {
 	struct session *next_separate; /* for walk: the next one that is written outside its parent */
 	struct export_turn *turns, *last;
-	struct export_turn *loose;     /* that what belongs to no open turn goes into, or NULL */
+	struct export_turn *loose;     /* has the items that belong to no turn, or NULL */
 	struct export_turn *uncounted; /* the first whose usage has not been reported */
 	struct item *compaction;       /* the last */
 	struct item *unannounced;      /* a tool call of which only content has come, or NULL */

@@ -147,7 +147,7 @@ struct usage_row {
 
 /* A turn that has ended takes late updates until it is judged. ABANDONED: it has no end, and was none. */
 enum usage_turn_state { USAGE_NO_TURN, USAGE_RUNS, USAGE_ENDED, USAGE_ABANDONED };
-/* Whose are the costs of a turn? Those of one whose prompt waited cannot always be separated from those of the turn before. */
+/* Where the cost of a turn is. If its prompt waited, it cannot always be separated from the cost of the turn before. */
 enum usage_turn_cost { USAGE_OWN_COST, USAGE_PERHAPS_BEFORE, USAGE_COST_BEFORE };
 
 /* What a session's turn has brought so far. */
@@ -161,10 +161,10 @@ struct usage_turn {
 	uint32_t ncalls, stop;             /* stop: a name */
 	enum usage_turn_state state : 8;
 	enum usage_turn_cost cost : 8;
-	bool work;                         /* a sub-agent's, which nobody has prompted: no turn */
-	bool reported;                     /* something of its usage was */
+	bool work;                         /* no turn, but the work of a sub-agent that nobody has prompted */
+	bool reported;                     /* some usage of the turn was reported */
 	bool costed;                       /* a cost was known when it began */
-	bool child_ran;                    /* a sub-agent of the session, or one of theirs */
+	bool child_ran;                    /* a sub-agent of the session worked, or one below that */
 	bool spent;                        /* its context or cost has changed: a model was called */
 };
 
@@ -232,7 +232,7 @@ enum {
 	USAGE_NOTE_LACKS = 256, USAGE_NOTE_SIZE = 512, USAGE_NOTE_CHILDREN = 1024,
 };
 
-/* How it began in this recording. LOADED: and no turn has had counts since; the first ones lack sub-agents. */
+/* How a session began in this recording. LOADED: no turn has had counts since it was loaded; the first counts lack sub-agents. */
 enum usage_origin { USAGE_UNKNOWN, USAGE_FRESH, USAGE_LOADED, USAGE_GOES_ON };
 
 struct usage_session {
@@ -255,7 +255,7 @@ struct usage_session {
 	bool v2 : 1, had_usage : 1, lifetime : 1, cleared : 1;
 	bool busy : 1;             /* a sub-agent works */
 	bool fell : 1, unreported : 1; /* counts have fallen; some turns did not report calls or rows */
-	bool worked : 1;           /* since the agent was restarted it may have */
+	bool worked : 1;           /* the agent may have worked in it since it was restarted */
 	bool counted : 1;          /* somebody has said what it used */
 	/* The last that is known: what crosses from one recording to the next. */
 	bool has_used : 1, has_size : 1;

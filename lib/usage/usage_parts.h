@@ -43,14 +43,14 @@ struct usage {
 	size_t nnames, room, nkind[USAGE_NAMES];
 	struct agent *agents;          /* the first is nobody */
 	size_t nagents;
-	uint32_t agent;                /* whose stream it is now */
+	uint32_t agent;                /* an index of agents: the agent of what is being read */
 	struct usage_session *waiting; /* for judgement: their turns have ended, the oldest first */
 	struct sessions *stream;       /* usage_see's; or NULL */
 	bool begun;                    /* initialize or a prompt was seen: no response is to a prompt before the stream */
 	bool failed;                   /* out of memory */
 	struct buf text;
 	double started;                /* of this recording */
-	bool restarted;                /* the agent was, in this recording */
+	bool restarted;                /* the agent was restarted in this recording */
 	uint32_t nparts;               /* of this recording */
 	struct usage_session *in_recording; /* the sessions that this recording has */
 };
@@ -60,7 +60,7 @@ struct usage_account {
 	struct usage_account *next;
 	uint32_t currency;   /* a name */
 	uint32_t restarts;
-	bool restarted;      /* the agent was, and no cost has been reported since */
+	bool restarted;      /* the agent was restarted, and no cost has been reported since */
 	bool known;          /* at_turn means something */
 	bool too_large;      /* a sum does not fit */
 	struct decimal closed, last;
@@ -151,7 +151,7 @@ int usage_end_turn(struct usage *, struct usage_session *, uint64_t asked, uint6
 int usage_judge(struct usage *, struct usage_session *);
 /* How many of usage_tiers a context of that size exceeds. */
 uint8_t usage_tier(uint64_t context);
-/* What comes now is of a new part: the agent was restarted. The turn that is open goes on in it. */
+/* The agent was restarted: begins a new part of the session, in which the open turn goes on. */
 int usage_part_after_restart(struct usage *, struct usage_session *);
 /* The session is not followed any more in this recording. */
 int usage_close(struct usage *, struct usage_session *);
