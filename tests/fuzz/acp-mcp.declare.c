@@ -3,7 +3,7 @@
  * a changed request is still that request, with nothing left in it that the agent does not take. The first byte says
  * what the agent takes and whether we offer a server; the answer and the request are parted by a newline.
  */
-#include "cmd/acp-mcp/declare.h"
+#include "cmd/acp-mcp/mcp.h"
 
 #include <fcntl.h>
 #include <sanitizer/common_interface_defs.h>
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cmd/acp-mcp/server.h"
 #include "lib/frame/frame_parts.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
