@@ -549,7 +549,6 @@ life_closed(struct component *c, const char *descriptor)
 	life_event(c, EVENT_CLOSED);
 }
 
-/* The process of a component has ended. */
 static void
 process_ended(void *arg, int status)
 {

@@ -84,7 +84,6 @@ put_titles(struct buf *to, bool color, const char *format, ...)
 	return r | buf_add_string(to, color ? "\033[0m\n" : "\n");
 }
 
-/* How many have failed. */
 static int
 put_failed(struct buf *to, bool color, int width, uint64_t n)
 {

@@ -292,7 +292,6 @@ handle_response(struct sessions *c, struct session_message *seen)
 	return close_request(c, seen->request, &s->msg);
 }
 
-/* What a request begins. */
 static int
 begin_request(struct sessions *c, struct session *s, struct session_request *r, const struct msg *m)
 {

@@ -3,7 +3,6 @@
 
 #include "lib/usage/usage_parts.h"
 
-/* Large contexts may have prices of their own, from these sizes on. */
 const uint64_t usage_tiers[USAGE_TIERS] = {32000, 100000, 128000, 200000, 256000, 272000, 512000};
 
 /* The stop reason of a turn that ended with an error and says no other. */
@@ -247,7 +246,6 @@ usage_finish(struct usage *u, struct usage_session *s)
 	return s->turn.state == USAGE_ENDED ? usage_judge(u, s) : 0;
 }
 
-/* The rows of a response. */
 static int
 count_rows(struct usage *u, struct usage_session *s, struct slice array)
 {

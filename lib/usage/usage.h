@@ -285,7 +285,7 @@ struct usage_event {
 	uint8_t tier;
 };
 
-/* Large contexts may have prices of their own. */
+/* Large contexts may have prices of their own, from these sizes on. */
 enum { USAGE_TIERS = 7 };
 extern const uint64_t usage_tiers[USAGE_TIERS];
 
