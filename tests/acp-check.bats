@@ -267,6 +267,12 @@ teardown() {
 @test "before-initialize: of either side" {
 	{ echo '> {"jsonrpc":"2.0","method":"_x"}'; opened; } | breaks before-initialize violation method
 	{ echo '< {"jsonrpc":"2.0","method":"_x"}'; opened; } | breaks before-initialize violation method
+	# Nobody has said yet what it can do: that is no second finding.
+	{
+		echo '> {"jsonrpc":"2.0","id":9,"method":"session/resume","params":{"sessionId":"s","cwd":"/w"}}'
+		echo '< {"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"no"}}'
+		opened
+	} | breaks before-initialize violation method
 }
 
 @test "capability: of the agent, of the client, of content, of servers" {
