@@ -433,6 +433,24 @@ cancels() {
 	assert_line --partial '.result.stopReason is "end_turn", was "cancelled"'
 }
 
+@test "text that did not come in one turn is not waited for in the next" {
+	{ new A 1; prompt A 2; text A 'much text'; ends 2 end_turn; prompt A 3; text A 'two'; cancels A; ends 3 cancelled; } | recording s.rec
+	play_client s.rec
+	hear && tell '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"A"}}'
+	hear && tell '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'
+	hear && assert_equal "$(jq .id <<<"$line")" 3
+	tell "$(text A two | sed 's/^< //')"
+	# The agent goes on, so that no pause ends the wait.
+	for ((i = 0; i < 100; i++)); do
+		tell '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"plan","entries":[]}}}'
+		! IFS= read -r -t 0.1 line <&9 || break
+	done
+	assert_equal "$(jq -r .method <<<"$line")" session/cancel
+	tell '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}'
+	hang_up
+	assert_equal "$status" 0
+}
+
 @test "a queued prompt is sent when what came before it in its session has come" {
 	{ new A 1; prompt A 2; text A 'one two'; prompt A 3; ends 2 end_turn; ends 3 end_turn; } |
 		recording /dev/stdout | sed '4,$s/"t":0.000000/"t":100/' >s.rec
