@@ -55,31 +55,17 @@ add(struct chain *ch, size_t at, enum kind kind)
 	return c;
 }
 
-int
-chain_add_command(struct chain *ch, enum kind kind, const char *command)
+struct component *
+chain_add(struct chain *ch, enum kind kind, const char *command, char *const *argv)
 {
-	char **words = proc_words(command);
-	struct component *c = words ? add(ch, kind == KIND_PEER ? ch->total : ch->n, kind) : NULL;
+	char **words = command ? proc_words(command) : NULL;
+	struct component *c = words || !command ? add(ch, kind == KIND_PEER ? ch->total : ch->n, kind) : NULL;
 
-	if (!c) {
+	if (c)
+		c->command = (struct command){.text = command, .words = words, .argv = words ? words : argv};
+	else
 		free(words);
-		return -1;
-	}
-	c->command.text = command;
-	c->command.words = words;
-	c->command.argv = words;
-	return 0;
-}
-
-int
-chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
-{
-	struct component *c = add(ch, ch->n, kind);
-
-	if (!c)
-		return -1;
-	c->command.argv = argv;
-	return 0;
+	return c;
 }
 
 int
@@ -102,8 +88,7 @@ chain_insert(struct chain *ch, size_t at, const char *const *words)
 	}
 	own[n] = NULL;
 	c->on_crash = CRASH_BYPASS;
-	c->command.words = own;
-	c->command.argv = own;
+	c->command = (struct command){.words = own, .argv = own};
 	return 0;
 }
 

@@ -189,11 +189,10 @@ struct chain {
 };
 
 /*
- * Adds a component at the end of the row, or a peer of the last one: a command, which is split into words, or an argv, which is
- * borrowed. Returns 0, or -1 with errno (EINVAL: the command is empty).
+ * Adds a component at the end of the row, or a peer of the last one: a command, which is split into words; or, where that
+ * is NULL, an argv, which is borrowed. Valid until the next is added. NULL with errno (EINVAL: the command is empty).
  */
-int chain_add_command(struct chain *, enum kind, const char *command);
-int chain_add_argv(struct chain *, enum kind, char *const *argv);
+struct component *chain_add(struct chain *, enum kind, const char *command, char *const *argv);
 /*
  * Adds a filter of ours before the component at this index. It denies nothing, and a session must not end because of it: it is
  * bypassed if it dies too often. The words (the last is NULL) are copied. Returns 0, or -1 out of memory.

@@ -271,7 +271,10 @@ begins_line(struct slice text)
 	return json_members(slice_between(text.p, newline), JSON_DEPTH, &keys, none, NULL) != JSON_NONE;
 }
 
-/* Discards up to the newline what the dead reader has left of a line. False: that is still to come. */
+/*
+ * Discards the end of a line of which the dead reader has read the beginning, so that the next process does not get it.
+ * False: some of it is still to come.
+ */
 static bool
 drop_half(struct link *l)
 {
@@ -280,6 +283,11 @@ drop_half(struct link *l)
 	ssize_t taken;
 
 	peek(l, &bytes);
+	if (!l->half && bytes.n > 0) {
+		l->half = !begins_line(buf_slice(&bytes));
+		l->dropped = 0;
+		l->empty_since = 0;
+	}
 	if (bytes.n == 0 && has_ended(l))
 		l->half = false;
 	if (!l->half || bytes.n == 0)
@@ -305,22 +313,6 @@ read_rest(struct component *c)
 			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
 			c->in[dir]->empty_since = 0;
 		}
-}
-
-/* Does a pipe begin with the end of a line, so that the next process must not get it? */
-static bool
-is_half(struct link *l)
-{
-	SCOPED struct buf bytes = {0};
-
-	if (l->half)
-		return true;
-	peek(l, &bytes);
-	l->half = bytes.n > 0 && !begins_line(buf_slice(&bytes));
-	l->dropped = 0;
-	if (bytes.n > 0)
-		l->empty_since = 0;
-	return l->half;
 }
 
 /* Its writer may be within a line of which the dead reader has read everything so far. */
@@ -350,7 +342,7 @@ is_settled(struct component *c)
 		if (!l->half && may_go_on(l)) {
 			settled = false;
 			loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
-		} else if (is_half(l) && !drop_half(l)) {
+		} else if (!drop_half(l)) {
 			settled = false;
 			if (l->watch.added)
 				continue;

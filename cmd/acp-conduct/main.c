@@ -67,24 +67,23 @@ struct setup {
 	struct shares shares;
 };
 
-static void
-add_component(struct setup *s, enum kind kind, const char *command)
+static struct component *
+add_component(struct setup *s, enum kind kind, const char *command, char *const *argv)
 {
-	struct chain *ch = &s->chain;
+	struct component *c = chain_add(&s->chain, kind, command, argv);
 
-	if (chain_add_command(ch, kind, command) == 0) {
-		ch->components[kind == KIND_PEER ? ch->total - 1 : ch->n - 1].on_crash = s->on_crash;
-		return;
-	}
-	if (errno == EINVAL)
+	if (!c && command && errno == EINVAL)
 		cli_die(EXIT_USAGE, name, "the command of a %s is empty", kind < KIND_PROXY ? "filter" : chain_kind(kind));
-	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (!c)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	c->on_crash = s->on_crash;
+	return c;
 }
 
 static void
 parse_component(const struct cli_argument *t)
 {
-	add_component(t->at, (enum kind)t->option->value, t->argument);
+	add_component(t->at, (enum kind)t->option->value, t->argument, NULL);
 }
 
 /* NAME=COMMAND, for the component before it. */
@@ -108,8 +107,7 @@ parse_peer(const struct cli_argument *t)
 	for (i = ch->n; i < ch->total; i++)
 		if (ch->components[i].owner == ch->n - 1 && strcmp(ch->components[i].peer, own) == 0)
 			cli_wrong(t, "this proxy has a peer of that name");
-	add_component(s, KIND_PEER, text + n + 1);
-	ch->components[ch->total - 1].peer = own;
+	add_component(s, KIND_PEER, text + n + 1, NULL)->peer = own;
 }
 
 static void
@@ -167,13 +165,13 @@ read_operands(struct setup *s, const struct cli_line *line)
 	if (rust) {
 		/* The Rust conductor's command line: each word is a command. */
 		while (*++words)
-			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words);
+			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words, NULL);
 		return;
 	}
 	if (!ch->has_agent && ch->n == 0)
 		cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
-	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (ch->has_agent)
+		add_component(s, KIND_AGENT, NULL, words);
 }
 
 /* Does acp-conduct have to read what goes by? */

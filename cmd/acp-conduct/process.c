@@ -384,7 +384,8 @@ reader_left(struct port *p)
 	struct component *c = p->component;
 
 	if (!c) {
-		walk_unread(p->route);
+		endpoint_close(&p->end);
+		walk_client_left(p->route->chain);
 		return;
 	}
 	port_stop_writing(p);

@@ -116,7 +116,7 @@ struct port {
 
 /* How the end goes through the chain. */
 struct walk {
-	bool left, unread;   /* the client has left; it reads nothing any more */
+	bool left;           /* the client has left */
 	size_t down;         /* the end has gone down to this component ... */
 	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
 	struct loop_timer quiet;
@@ -231,8 +231,6 @@ bool walk_is_over(const struct chain *);
 void walk_fail(struct component *, const char *what, int status);
 /* The client has left: nothing that it sends is read any more. */
 void walk_client_left(struct chain *);
-/* The client does not read any more. */
-void walk_unread(struct route *);
 /* Has the end begun for this component? */
 bool walk_may_end(const struct component *);
 /* Ends the chain as failed: open requests get -32603. status: the exit status if no component has set one; 0: the components' count. */

@@ -11,9 +11,9 @@ static const struct slice nothing = {NULL, 0};
 
 /* --- messages --- */
 
-/* Without its envelope. */
+/* Without its envelope. session: if the message itself does not name it. */
 static void
-log_message(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+log_message(struct port *p, const struct plain *pl, struct slice text, const struct msg *m, struct slice session)
 {
 	struct splices s = {.n = 0};
 
@@ -21,12 +21,12 @@ log_message(struct port *p, const struct plain *pl, struct slice text, const str
 		return;
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, nothing);
+	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, session);
 }
 
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
 static void
-cancel(struct port *p, const struct msg *m, const struct plain *pl)
+cancel(struct port *p, const struct msg *m, struct plain *pl)
 {
 	const struct msg *in = &pl->inner;
 	struct slice id = json_get(in->params, acp_request_id);
@@ -38,10 +38,9 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	if (!c)
 		return;
 	c->cancelled = true;
-	if (pl->envelope)
-		msg_unwrap(m, in, &s);
-	logs_message(p->route->logs, p, c->to, c->dir, m->text, &s, in, c->session);
-	s.n = 0;
+	pl->to = c->to;
+	pl->dir = c->dir;
+	log_message(p, pl, m->text, m, c->session);
 	if (pl->envelope) {
 		splice_value(&s, m->method, in->method);
 		splice_value(&s, slice_between(m->params.p, in->params.p), nothing);
@@ -131,7 +130,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 		if (m->kind == MSG_REQUEST)
 			report_line(&r->chain->report, "%s: %s: refused", p->name, why);
 		pl.inner = *m;
-		log_message(p, &pl, text, m);
+		log_message(p, &pl, text, m, nothing);
 		send_refusal(p, m, &pl, code, why, nothing);
 		return;
 	}
@@ -143,7 +142,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	p->notes.out[pl.dir] += m->kind == MSG_NOTIFICATION;
 	if (init_successor(p, m, &pl))
 		return;
-	log_message(p, &pl, text, m);
+	log_message(p, &pl, text, m, nothing);
 	initializes = m->kind == MSG_REQUEST && pl.dir == ACP_DOWN &&
 		(pl.inner.what == ACP_INITIALIZE || (pl.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 	if (m->kind == MSG_REQUEST && has_ended(pl.to))

@@ -38,15 +38,6 @@ walk_client_left(struct chain *ch)
 	end_begin(ch);
 }
 
-void
-walk_unread(struct route *r)
-{
-	r->client->queue.live = false;
-	r->walk.left = r->walk.unread = true;
-	endpoint_close(&r->client->end);
-	end_begin(r->chain);
-}
-
 /* --- a chain that has failed --- */
 
 void
@@ -112,7 +103,7 @@ is_quiet(struct route *r)
 	uint64_t cpu = 0, now = loop_clock();
 	bool owes = false;
 
-	if (r->client->calls.sent && ch->end.signals == 0 && !r->walk.unread)
+	if (r->client->calls.sent && ch->end.signals == 0 && endpoint_can_write(&r->client->end))
 		return false;
 	for (size_t i = 0; i < ch->n; i++) {
 		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
