@@ -42,6 +42,21 @@ enum life {
 	LIVES,
 };
 
+/* What happens to it. */
+enum event {
+	EVENT_ASKED,       /* it was sent its first initialize */
+	EVENT_INITIALIZED, /* it has responded to that */
+	EVENT_CLOSED,      /* it has closed process.closed, and runs */
+	EVENT_EXPIRED,     /* process.timer has */
+	EVENT_OVERRUN,     /* too much is queued for it */
+	EVENT_NO_PROXY,    /* it was started as a proxy, and is none */
+	EVENT_ENDED,       /* its process has ended in order */
+	EVENT_STOPPED,     /* its process has ended because acp-conduct has sent a signal */
+	EVENT_DIED,        /* its process has ended too early */
+	EVENT_SETTLED,     /* what its process wrote is read; its group may be gone */
+	EVENTS,
+};
+
 struct chain;
 struct component;
 struct direct;
@@ -55,7 +70,8 @@ struct process {
 	struct loop_child child;
 	struct report_source errors;
 	int status;            /* of the last end of its process, as from waitpid ... */
-	char how[32];          /* ... and in words */
+	char how[32];          /* ... in words ... */
+	enum event end;        /* ... and what that was: EVENT_ENDED, EVENT_STOPPED or EVENT_DIED */
 	int signal_sent;       /* the last signal that acp-conduct sent because it did not end in time; 0: none */
 	bool asked_to_end;     /* acp-conduct sent SIGTERM as the client left, or as nobody needed it any more */
 	bool due;              /* it is to get a signal */
@@ -98,8 +114,7 @@ enum { CHAIN_BOUND = 128 * 1024 * 1024 /* bytes: admission keeps every queue sho
 
 /* What a death has cost; n of each. */
 struct losses {
-	size_t unread;   /* messages that wait for the next process */
-	size_t past;     /* messages that went to the next component */
+	size_t unread;   /* messages that wait for the next process, or went past a proxy to its neighbour */
 	size_t failed;   /* requests that got an error */
 	size_t lost;     /* notifications, at most */
 	bool unknown;    /* nobody has counted */

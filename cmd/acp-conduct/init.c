@@ -69,6 +69,91 @@ start(struct port *to)
 	return true;
 }
 
+/* --- both dialects, and later processes --- */
+
+/* What initialize is called at this port: a JSON string, in `name`. */
+static struct slice
+initialize_method(const struct port *to, struct buf *name)
+{
+	buf_printf(name, "\"%s\"", acp_name(to->kind == PORT_PROXY ? ACP_PROXY_INITIALIZE : ACP_INITIALIZE, to->init.dialect));
+	return buf_slice(name);
+}
+
+/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
+static void
+ask(struct port *p, const struct call *c)
+{
+	struct splices s = {.n = 0};
+	SCOPED struct buf name = {0};
+	char number[SLICE_DIGITS];
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
+		read_no_memory(p->route);
+		return;
+	}
+	splice_value(&s, m.method, initialize_method(p, &name));
+	splice_value(&s, m.id, slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true,
+		.text = buf_slice(&p->init.request), .splices = &s});
+}
+
+/* The open request to initialize, or NULL. */
+static struct call *
+open_initialize(const struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
+		;
+	return c;
+}
+
+bool
+init_set_other_dialect(struct component *c)
+{
+	struct port *p = c->near;
+	struct port_init *i = &p->init;
+
+	if (c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
+		return false;
+	i->tried_both = true;
+	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	return true;
+}
+
+/* Sends the open request to initialize again, in the other dialect. False: that is no choice (any more). */
+static bool
+ask_in_other_dialect(struct port *p)
+{
+	struct call *c = open_initialize(p);
+
+	if (!init_set_other_dialect(p->component))
+		return false;
+	p->init.stale = c->id;
+	call_new_id(c);
+	ask(p, c);
+	return true;
+}
+
+int
+init_again(struct component *component)
+{
+	struct port *p = component->near;
+	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
+	struct msg m;
+
+	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
+		m.what = ACP_INITIALIZE;
+		c = call_new(NULL, p, ACP_DOWN, &m);
+		if (c)
+			c->own = true;
+	}
+	if (c)
+		ask(p, c);
+	return c ? 0 : -1;
+}
+
 /* --- requests --- */
 
 /* initialize, or whatever it is called here. It goes on as the next component wants it. */
@@ -105,7 +190,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	pl->inner.what = ACP_INITIALIZE;
-	pl->inner.method = send_initialize_method(to, &name);
+	pl->inner.method = initialize_method(to, &name);
 	/* What it will be asked again when it is restarted. */
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &bare);
@@ -133,7 +218,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own request: it was not understood. What goes back ends it there. */
 		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		send_in_other_dialect(p);
+		ask_in_other_dialect(p);
 		return true;
 	}
 	if (pl->inner.what != ACP_INITIALIZE)
@@ -157,7 +242,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 /* --- responses --- */
 
 bool
-init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
+init_refused(struct port *p, const struct call *c, const struct msg *m)
 {
 	struct slice number;
 	int64_t code;
@@ -168,7 +253,13 @@ init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m
 	number = json_get(m->error, "code");
 	code = number.p ? strtoll(number.p, NULL, 10) : 0;
 	/* A conductor that is a proxy calls any other first message invalid. */
-	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
+	if (code != ACP_ERR_METHOD && code != ACP_ERR_INVALID_REQUEST)
+		return false;
+	if (!ask_in_other_dialect(p)) {
+		report_line(&p->route->chain->report, "%s: is not a proxy: it refused proxy/initialize; ending the chain", p->name);
+		life_event(p->component, EVENT_NO_PROXY);
+	}
+	return true;
 }
 
 void

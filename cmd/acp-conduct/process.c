@@ -461,5 +461,5 @@ const struct flow read_flow = {
 	.recover = recover, .close_pipes = close_pipes, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = walk_client_left,
 	.fail = walk_fail, .proceed = walk_proceed, .progress = walk_progress, .is_client_slow = walk_is_client_slow,
 	.is_over = walk_is_over, .count_unread = count_unread, .describe = port_describe,
-	.bypass = bypass, .set_other_dialect = send_set_other_dialect, .ask_again = send_initialize_again,
+	.bypass = bypass, .set_other_dialect = init_set_other_dialect, .ask_again = init_again,
 };

@@ -173,13 +173,8 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 		return;
 	}
 	port_took(p, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN);
-	if (init_is_no_proxy(p, c, m)) {
-		if (!send_in_other_dialect(p)) {
-			report_line(&p->route->chain->report, "%s: is not a proxy: it refused proxy/initialize; ending the chain", p->name);
-			life_event(p->component, EVENT_NO_PROXY);
-		}
+	if (init_refused(p, c, m))
 		return;
-	}
 	if (c->what == ACP_INITIALIZE)
 		init_response(p, c, m);
 	send_response(c, block, text, m);
