@@ -19,12 +19,6 @@ chain_index(const struct component *c)
 	return (size_t)(c - c->chain->components);
 }
 
-bool
-component_handles(const struct component *c, enum acp_direction dir)
-{
-	return c->kind != (dir == ACP_DOWN ? KIND_UP : KIND_DOWN);
-}
-
 const char *
 chain_kind(enum kind kind)
 {
@@ -47,6 +41,7 @@ add(struct chain *ch, size_t at, enum kind kind)
 	memmove(c + 1, c, (ch->total - at) * sizeof(*c));
 	*c = (struct component){.kind = kind, .owner = ch->n - 1};
 	ch->total++;
+	ch->has_proxies = ch->has_proxies || kind == KIND_PROXY;
 	if (kind == KIND_PEER)
 		return c;
 	ch->n++;

@@ -80,9 +80,9 @@ struct process {
 	const char *closed;    /* the name of the descriptor that it has closed; NULL: none */
 };
 
-/* Its deaths within the time of --restarts. */
+/* Its deaths that --restarts allowed. */
 struct deaths {
-	uint64_t *times; /* us */
+	uint64_t *times; /* us, of the last ones: a ring of as many as may be within the time */
 	size_t n;
 	bool too_many;
 	uint64_t restarts;
@@ -192,6 +192,7 @@ struct chain {
 	size_t n;                     /* in the row */
 	size_t total;                 /* with the peers */
 	bool has_agent;               /* else acp-conduct is a proxy */
+	bool has_proxies;
 	const struct flow *flow;
 	struct direct *direct;        /* of a direct chain; else NULL */
 	struct route *route;          /* of a read chain; else NULL */
@@ -238,8 +239,6 @@ life_is_over(const struct component *c)
 {
 	return c->life == LIFE_NONE || c->life == LIFE_GONE;
 }
-/* Does it take part in that direction? */
-bool component_handles(const struct component *, enum acp_direction);
 
 /* --- end.c --- */
 

@@ -263,22 +263,21 @@ reads_a_file(const struct component *c)
 static bool
 count_death(struct component *c)
 {
-	struct chain *ch = c->chain;
+	const struct chain_options *o = &c->chain->options;
 	struct deaths *d = &c->deaths;
-	uint64_t now = loop_clock();
-	size_t n = 0;
+	uint64_t now = loop_clock(), *oldest;
 
-	for (size_t i = 0; i < d->n; i++)
-		if (now - d->times[i] < ch->options.window)
-			d->times[n++] = d->times[i];
-	d->n = n;
-	d->too_many = n >= ch->options.restarts;
+	d->too_many = o->restarts == 0;
 	if (!d->times && !d->too_many)
-		d->times = calloc(ch->options.restarts, sizeof(*d->times));
+		d->times = calloc(o->restarts, sizeof(*d->times));
 	if (!d->times)
 		return true;
-	if (!d->too_many)
-		d->times[d->n++] = now;
+	oldest = &d->times[d->n % o->restarts];
+	d->too_many = d->n >= o->restarts && now - *oldest < o->window;
+	if (!d->too_many) {
+		*oldest = now;
+		d->n++;
+	}
 	return d->too_many;
 }
 
@@ -296,7 +295,7 @@ decide(struct component *c, bool initialized)
 	bool often;
 
 	c->next = NEXT_NONE;
-	if (is_ending(ch) || c->kind == KIND_AGENT)
+	if (is_ending(ch))
 		return;
 	if (c->kind == KIND_PEER) {
 		count_death(c);

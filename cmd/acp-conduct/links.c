@@ -86,20 +86,18 @@ add_link(struct chain *ch, enum acp_direction dir, struct component *writer, str
 int
 direct_open(struct chain *ch)
 {
-	struct direct *d = ch->direct = calloc(1, sizeof(*d));
 	struct component *last = NULL, *c;
 
 	ch->flow = &direct_flow;
-	if (d)
-		d->links = calloc(2 * ch->n + 2, sizeof(*d->links));
-	if (!d || !d->links)
+	ch->direct = calloc(1, sizeof(*ch->direct) + (2 * ch->n + 2) * sizeof(struct link));
+	if (!ch->direct)
 		return -1;
 	/* Down the row, and up again. */
 	for (size_t i = 0; i < 2 * ch->n; i++) {
 		enum acp_direction dir = i < ch->n ? ACP_DOWN : ACP_UP;
 
 		c = &ch->components[dir == ACP_DOWN ? i : 2 * ch->n - 1 - i];
-		if (!component_handles(c, dir) || c == last)
+		if (c->kind == (dir == ACP_DOWN ? KIND_UP : KIND_DOWN) || c == last)
 			continue;
 		if (add_link(ch, dir, last, c) < 0)
 			return -1;
@@ -115,6 +113,5 @@ direct_free(struct direct *d)
 	if (!d)
 		return;
 	endpoint_close(&d->relay);
-	free(d->links);
 	free(d);
 }

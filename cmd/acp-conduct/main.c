@@ -174,18 +174,6 @@ read_operands(struct setup *s, const struct cli_line *line)
 		add_component(s, KIND_AGENT, NULL, words);
 }
 
-/* Does acp-conduct have to read what goes by? */
-static bool
-is_read(const struct setup *s)
-{
-	const struct chain *ch = &s->chain;
-
-	for (size_t i = 0; i < ch->n; i++)
-		if (ch->components[i].kind == KIND_PROXY)
-			return true;
-	return !ch->has_agent || s->trace || s->record;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -215,7 +203,8 @@ main(int argc, char **argv)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-	if (is_read(&setup))
+	/* Then acp-conduct has to read what goes by. */
+	if (ch->has_proxies || !ch->has_agent || setup.trace || setup.record)
 		ch->route = r;
 	if ((setup.trace || setup.record) && !(r->logs = logs_open(r, setup.trace, setup.record, &why)))
 		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));

@@ -134,21 +134,14 @@ static void
 flag_unread(struct port *p)
 {
 	struct slice text = buf_slice(&p->queue.held), line;
+	const struct port *to;
 	struct call *c;
 	struct msg m;
 
 	while (line_next(&text, &line)) {
-		c = NULL;
-		switch (msg_scan(line, &m, NULL)) {
-		case MSG_REQUEST:
-			c = call_find(p, m.id);
-			break;
-		case MSG_RESPONSE:
-			c = is_one_way(p->component) ? call_find(other_port(p), m.id) : NULL;
-			break;
-		default:
-			break;
-		}
+		msg_scan(line, &m, NULL);
+		to = m.kind == MSG_REQUEST ? p : m.kind == MSG_RESPONSE && is_one_way(p->component) ? other_port(p) : NULL;
+		c = to ? call_find(to, m.id) : NULL;
 		if (c)
 			c->unread = true;
 	}
@@ -201,7 +194,7 @@ keep_lines(struct port *p, struct losses *n)
 	uint64_t unread[ACP_DIRECTIONS] = {0, 0}, noted;
 	SCOPED struct buf all = p->queue.held;
 	struct slice text = buf_slice(&all), line;
-	const struct port *out = is_one_way(p->component) || p->component->kind == KIND_FILTER ? other_port(p) : p;
+	const struct port *out = p->component->far ? other_port(p) : p;
 	enum acp_direction dir;
 	struct msg m;
 
@@ -245,7 +238,7 @@ recover(struct component *c, struct losses *n)
 		keep_lines(p, n);
 	FOR_PORTS(p, c) {
 		memset(p->notes.out, 0, sizeof(p->notes.out));
-		memset(p->figures.times.since, 0, sizeof(p->figures.times.since));
+		memset(p->figures.since, 0, sizeof(p->figures.since));
 		for (call = p->calls.open; call; call = call->next)
 			call->unread = false;
 	}

@@ -51,22 +51,14 @@ struct calls {
 	uint64_t last_id;
 };
 
-/* By the direction of the messages. */
-struct port_counts {
-	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS];
-};
-
 enum { PORT_TIMES = 128 };
 
-/* How long messages took through a proxy: from the first that it was written to the next that it wrote in that direction. */
-struct port_times {
-	uint64_t since[ACP_DIRECTIONS]; /* us; 0: nothing is under way */
-	uint32_t histogram[PORT_TIMES]; /* logarithmic */
-};
-
 struct port_figures {
-	struct port_counts in, out;
-	struct port_times times;
+	uint64_t in_messages, in_bytes;                           /* from it */
+	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS]; /* to it */
+	/* How long messages took through a proxy: from the first to it to the next from it in that direction. */
+	uint64_t since[ACP_DIRECTIONS]; /* us; 0: nothing is under way */
+	uint32_t times[PORT_TIMES];     /* a logarithmic histogram */
 };
 
 /* Notifications to this process, and from it. */
@@ -132,7 +124,7 @@ struct reason {
 
 struct route {
 	struct chain *chain;
-	struct port **ports; /* all of them */
+	struct port *ports;  /* all of them */
 	size_t n;
 	struct port *client;
 	struct logs *logs;   /* --trace, --record; NULL: none */

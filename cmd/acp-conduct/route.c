@@ -182,12 +182,6 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 
 /* --- lines --- */
 
-static enum acp_direction
-direction(const struct port *p)
-{
-	return p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
-}
-
 static void
 noise(struct port *p, const struct line *line, const char *why)
 {
@@ -204,7 +198,6 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	static const char invalid[] = "the response was not valid and could not be forwarded";
 	struct slice id;
 	enum msg_kind meant = msg_guess_kind(line->text, &id);
-	struct buf text = {0};
 	struct call *c = meant == MSG_RESPONSE ? call_find(p, id) : NULL;
 
 	noise(p, line, why);
@@ -215,12 +208,9 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 		c = call_find(p, id);
 	if (c)
 		send_failure(c, ACP_ERR_INTERNAL, invalid, nothing);
-	if (c || meant != MSG_REQUEST)
-		return;
-	if (msg_make_error(&text, id, ACP_ERR_INVALID_REQUEST, why, nothing) < 0)
-		read_no_memory(p->route);
-	else
-		send_own_response(p, ACP_UP, &text);
+	else if (meant == MSG_REQUEST)
+		send_refusal(p, &(struct msg){.kind = MSG_REQUEST, .id = id}, &(struct plain){.dir = ACP_DOWN},
+			ACP_ERR_INVALID_REQUEST, why, nothing);
 }
 
 bool
@@ -241,8 +231,8 @@ route_line(void *arg, enum input_got got, const struct line *line)
 		noise(p, line, "an incomplete line");
 		return true;
 	}
-	p->figures.in.messages[direction(p)]++;
-	p->figures.in.bytes[direction(p)] += line->text.n + 1;
+	p->figures.in_messages++;
+	p->figures.in_bytes += line->text.n + 1;
 	kind = msg_scan(line->text, &m, &error);
 	if (kind == MSG_RESPONSE)
 		response(p, line->block, line->text, &m);

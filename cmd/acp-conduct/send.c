@@ -33,10 +33,10 @@ send_line(const struct outgoing *o)
 
 	if (!to->shortcut) {
 		to->notes.in[o->dir] += o->kind == MSG_NOTIFICATION;
-		to->figures.out.messages[o->dir]++;
-		if (to->figures.times.since[o->dir] == 0)
-			to->figures.times.since[o->dir] = loop_now(to->route->chain->loop);
-		to->figures.out.bytes[o->dir] += port_put(to, o->block, parts, splice_parts(o->text, s->at, s->n, parts), o->now);
+		to->figures.messages[o->dir]++;
+		if (to->figures.since[o->dir] == 0)
+			to->figures.since[o->dir] = loop_now(to->route->chain->loop);
+		to->figures.bytes[o->dir] += port_put(to, o->block, parts, splice_parts(o->text, s->at, s->n, parts), o->now);
 		return;
 	}
 	if (splice_write(o->text, s->at, s->n, &text) < 0) {
@@ -50,8 +50,8 @@ send_line(const struct outgoing *o)
 void
 send_dropped(struct port *p, const char *what, struct slice text)
 {
-	report_line(&p->route->chain->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
-		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
+	report_line(&p->route->chain->report, "%s: %s: dropped: %.*s", p->name, what,
+		(int)(text.n < SHOWN ? text.n : SHOWN), text.p);
 }
 
 struct call *

@@ -44,6 +44,7 @@ void
 walk_break(struct route *r, const char *why, int status)
 {
 	struct chain *ch = r->chain;
+	struct port *p;
 
 	if (ch->end.broken)
 		return;
@@ -53,14 +54,14 @@ walk_break(struct route *r, const char *why, int status)
 	if (status && ch->end.other_status == 0)
 		ch->end.other_status = status;
 	loop_remove_timer(r->chain->loop, &r->init);
-	for (size_t i = 0; i < r->n; i++)
-		send_all_ended(r->ports[i]);
+	for (p = r->ports; p < r->ports + r->n; p++)
+		send_all_ended(p);
 	/* No proxy is initialized any more: what waits for that goes on. */
-	for (size_t i = 0; i < r->n; i++) {
-		if (!r->ports[i]->component || !life_runs(r->ports[i]->component))
+	for (p = r->ports; p < r->ports + r->n; p++) {
+		if (!p->component || !life_runs(p->component))
 			continue;
-		life_event(r->ports[i]->component, EVENT_INITIALIZED);
-		port_go_live(r->ports[i]);
+		life_event(p->component, EVENT_INITIALIZED);
+		port_go_live(p);
 	}
 	/* What the client has sent by now is still read. */
 	walk_client_left(ch);
@@ -136,8 +137,6 @@ go_down(struct route *r, bool hurry)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
 			/* Looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
-			r->walk.quiet.expired = end_follow;
-			r->walk.quiet.arg = ch;
 			if (!r->walk.quiet.added)
 				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
@@ -250,9 +249,8 @@ walk_progress(const struct chain *ch)
 
 	for (size_t i = 0; i < ch->total; i++)
 		h = h * 1000003 + ch->components[i].life;
-	for (size_t i = 0; i < r->n; i++) {
-		p = r->ports[i];
-		h = h * 1000003 + p->end.out.written + p->figures.in.bytes[ACP_DOWN] + p->figures.in.bytes[ACP_UP];
+	for (p = r->ports; p < r->ports + r->n; p++) {
+		h = h * 1000003 + p->end.out.written + p->figures.in_bytes;
 		h = h * 31 + (p->queue.pipe < 0 ? 0 : (uint64_t)system_unread(p->queue.pipe));
 	}
 	return h;
