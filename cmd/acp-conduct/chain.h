@@ -49,7 +49,6 @@ enum event {
 	EVENT_CLOSED,      /* it has closed process.closed, and runs */
 	EVENT_EXPIRED,     /* process.timer has */
 	EVENT_OVERRUN,     /* too much is queued for it */
-	EVENT_NO_PROXY,    /* it was started as a proxy, and is none */
 	EVENT_ENDED,       /* its process has ended in order */
 	EVENT_STOPPED,     /* its process has ended because acp-conduct has sent a signal */
 	EVENT_DIED,        /* its process has ended too early */

@@ -241,6 +241,13 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 
 /* --- responses --- */
 
+void
+init_no_proxy(struct component *c, const char *did)
+{
+	report_line(&c->chain->report, "%s: is not a proxy: it %s; ending the chain", c->name, did);
+	c->chain->flow->fail(c, "is not a proxy", EXIT_FAILED);
+}
+
 bool
 init_refused(struct port *p, const struct call *c, const struct msg *m)
 {
@@ -255,10 +262,8 @@ init_refused(struct port *p, const struct call *c, const struct msg *m)
 	/* A conductor that is a proxy calls any other first message invalid. */
 	if (code != ACP_ERR_METHOD && code != ACP_ERR_INVALID_REQUEST)
 		return false;
-	if (!ask_in_other_dialect(p)) {
-		report_line(&p->route->chain->report, "%s: is not a proxy: it refused proxy/initialize; ending the chain", p->name);
-		life_event(p->component, EVENT_NO_PROXY);
-	}
+	if (!ask_in_other_dialect(p))
+		init_no_proxy(p->component, "refused proxy/initialize");
 	return true;
 }
 

@@ -130,8 +130,7 @@ count_status(struct chain *ch, const struct component *c)
 	enum event end = c->process.end;
 	int counts = proc_status(c->process.status);
 
-	if (end == EVENT_STOPPED || (end == EVENT_DIED && c->kind == KIND_PEER) ||
-		(end == EVENT_ENDED && counts == 128 + SIGPIPE && c->kind != KIND_AGENT))
+	if (end == EVENT_STOPPED || (end == EVENT_ENDED && counts == 128 + SIGPIPE && c->kind != KIND_AGENT))
 		return;
 	if (end == EVENT_DIED && counts == 0 && c->kind != KIND_AGENT)
 		counts = EXIT_FAILED;
@@ -289,10 +288,10 @@ is_ending(const struct chain *ch)
 
 /* What follows this death? */
 static void
-decide(struct component *c, bool initialized)
+decide(struct component *c)
 {
 	struct chain *ch = c->chain;
-	bool often;
+	bool initialized = c->life == LIFE_READY || c->life == LIFE_AGAIN || c->life == LIFE_CLOSED, often;
 
 	c->next = NEXT_NONE;
 	if (is_ending(ch))
@@ -444,21 +443,13 @@ overrun(struct component *c)
 }
 
 static void
-no_proxy(struct component *c)
-{
-	c->chain->flow->fail(c, "is not a proxy", EXIT_FAILED);
-}
-
-static void
 begin_death(struct component *c)
 {
-	bool initialized = c->life == LIFE_READY || c->life == LIFE_AGAIN || c->life == LIFE_CLOSED;
-
 	if (c->kind == KIND_AGENT) {
 		end_component(c);
 		return;
 	}
-	decide(c, initialized);
+	decide(c);
 	/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
 	c->life = LIFE_DYING;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
@@ -502,16 +493,16 @@ follow_death(struct component *c)
  * descriptor which it should use gets the grace period to end. What follows a death is decided in `decide`.
  */
 static void (*const table[LIVES][EVENTS])(struct component *) = {
-	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
+	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
+	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun,
 		[EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
-	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
-		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
-	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component,
-		[EVENT_DIED] = begin_death},
+	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
 	[LIFE_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = wait_to_end, [EVENT_EXPIRED] = took_too_long,
 		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
-	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component,
-		[EVENT_DIED] = begin_death},
+	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
 	[LIFE_DYING] = {[EVENT_EXPIRED] = follow_death, [EVENT_SETTLED] = follow_death},
 	[LIFE_ENDED] = {[EVENT_EXPIRED] = check_group},
 };

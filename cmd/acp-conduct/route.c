@@ -60,7 +60,7 @@ find_receiver(struct port *p, const struct msg *m, struct plain *pl, const char 
 	struct port *to;
 	int code = 0;
 
-	*pl = (struct plain){.inner = *m, .peer = port_peer(p)};
+	*pl = (struct plain){.inner = *m};
 	if (envelope && may_wrap) {
 		if (msg_open_envelope(m, &pl->inner, &peer, why) < 0)
 			code = ACP_ERR_PARAMS;
@@ -122,8 +122,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	int code = find_receiver(p, m, &pl, &why);
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
-		report_line(&r->chain->report, "%s: is not a proxy: it sent proxy/initialize back; ending the chain", p->name);
-		life_event(p->component, EVENT_NO_PROXY);
+		init_no_proxy(p->component, "sent proxy/initialize back");
 		return;
 	}
 	if (code) {

@@ -88,7 +88,7 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		m = &inner;
 	}
 	if (e == 0 && wraps(to, pl->dir))
-		e = msg_wrap(m, to->init.dialect, pl->peer, &s, &r->with);
+		e = msg_wrap(m, to->init.dialect, from ? port_peer(from) : NULL, &s, &r->with);
 	else if (!pl->envelope && pl->inner.method.p != m->method.p)
 		splice_value(&s, m->method, pl->inner.method);
 	if (e < 0) {

@@ -8,7 +8,6 @@
 struct plain {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
-	const char *peer;           /* the name of the peer that it comes from; NULL: none */
 	enum acp_direction dir;
 	struct port *to;
 };
@@ -65,6 +64,8 @@ int send_list_peers(const struct port *proxy, struct slice result, struct splice
 void init_request(struct port *, struct slice line, const struct msg *, struct plain *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
 bool init_successor(struct port *, const struct msg *, const struct plain *);
+/* The program is not a proxy, as it `did` something else: reports that, and ends the chain. */
+void init_no_proxy(struct component *, const char *did);
 /* Does this response to initialize show that the proxy needs the other dialect, or is none? Then the first is tried. */
 bool init_refused(struct port *, const struct call *, const struct msg *response);
 /* Notes the response to initialize. */
