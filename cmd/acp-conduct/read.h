@@ -108,7 +108,6 @@ struct port {
 
 /* How the end goes through the chain. */
 struct walk {
-	bool left;           /* the client has left */
 	size_t down;         /* the end has gone down to this component ... */
 	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
 	struct loop_timer quiet;

@@ -26,16 +26,16 @@ walk_may_end(const struct component *c)
 void
 walk_client_left(struct chain *ch)
 {
-	struct route *r = ch->route;
-	struct endpoint *client = &r->client->end;
-
-	if (endpoint_can_read(client)) {
-		endpoint_drain(client);
-		endpoint_pause(client, false);
-	} else {
-		r->walk.left = true;
-	}
+	endpoint_drain(&ch->route->client->end);
+	endpoint_pause(&ch->route->client->end, false);
 	end_begin(ch);
+}
+
+/* Has all been read that it sent? */
+static bool
+has_left(const struct route *r)
+{
+	return !endpoint_can_read(&r->client->end);
 }
 
 /* --- a chain that has failed --- */
@@ -179,7 +179,7 @@ may_go_up(struct route *r, bool hurry)
 	struct component *agent = chain_agent(ch);
 
 	if (!agent)
-		return r->walk.left && r->walk.down == ch->n && (hurry || is_quiet(r));
+		return has_left(r) && r->walk.down == ch->n && (hurry || is_quiet(r));
 	if (life_is_over(agent) && endpoint_can_read(&agent->near->end) && hurry)
 		endpoint_drain(&agent->near->end);
 	return (agent->life >= LIFE_ENDED || (agent->life == LIFE_NONE && ch->end.broken)) && !endpoint_can_read(&agent->near->end);
@@ -203,10 +203,10 @@ go_up(struct route *r)
 			return;
 	}
 	/* What the client has sent by now is still refused. */
-	if (endpoint_can_read(&r->client->end))
-		walk_client_left(ch);
-	else
+	if (has_left(r))
 		port_finish(r->client);
+	else
+		walk_client_left(ch);
 }
 
 bool
@@ -219,17 +219,17 @@ walk_proceed(struct chain *ch, bool hurry)
 	if (r->flow_changed)
 		read_admit(r);
 	/* What has left is not read for want of room. */
-	if (hurry && r->client->end.hung_up && !r->walk.left) {
+	if (hurry && r->client->end.hung_up && !has_left(r)) {
 		endpoint_close_in(&r->client->end);
-		r->walk.left = moved = true;
+		moved = true;
 	}
-	if (r->walk.left && !r->started) {
+	if (has_left(r) && !r->started) {
 		ch->end.broken = true;
 		r->walk.down = ch->n;
 	}
-	if (r->walk.left && r->walk.up == n)
+	if (has_left(r) && r->walk.up == n)
 		moved = go_down(r, hurry) || moved;
-	if (r->walk.up == n && (r->walk.left || ch->end.broken || ch->has_agent) && may_go_up(r, hurry)) {
+	if (r->walk.up == n && (has_left(r) || ch->end.broken || ch->has_agent) && may_go_up(r, hurry)) {
 		r->walk.up = ch->has_agent ? n - 2 : n - 1;
 		end_renew(ch);
 	}
