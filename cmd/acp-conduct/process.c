@@ -147,9 +147,12 @@ flag_unread(struct port *p)
 	}
 }
 
-/* Fails what a process that has ended had read and not responded to. The response to what a one-way filter has passed on goes past it. */
+/*
+ * Fails what a process that has ended had read and not responded to, and withdraws what it had asked. The response to what a
+ * one-way filter has passed on goes past it. Returns how many have failed.
+ */
 static size_t
-fail_unanswered(struct port *p)
+fail_requests(struct port *p)
 {
 	bool asked_again = p->component->next == NEXT_DIALECT;
 	char number[SLICE_DIGITS];
@@ -164,6 +167,8 @@ fail_unanswered(struct port *p)
 		failed += c->from != NULL;
 		send_ended(c);
 	}
+	if (!is_one_way(p->component))
+		send_withdrawal(p);
 	return failed;
 }
 
@@ -230,12 +235,9 @@ recover(struct component *c, struct losses *n)
 			flag_unread(p);
 	}
 	FOR_PORTS(p, c) {
-		n->failed += fail_unanswered(p);
-		if (!is_one_way(c))
-			send_withdrawal(p);
-	}
-	FOR_PORTS(p, c)
+		n->failed += fail_requests(p);
 		keep_lines(p, n);
+	}
 	FOR_PORTS(p, c) {
 		memset(p->notes.out, 0, sizeof(p->notes.out));
 		memset(p->figures.since, 0, sizeof(p->figures.since));
@@ -338,9 +340,7 @@ end_output(struct port *p)
 {
 	port_close(p);
 	buf_free(&p->queue.held);
-	fail_unanswered(p);
-	if (!is_one_way(p->component))
-		send_withdrawal(p);
+	fail_requests(p);
 }
 
 static void
