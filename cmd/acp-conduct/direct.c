@@ -74,17 +74,16 @@ unread(const struct link *l)
 static int
 peek(const struct link *l, struct buf *to)
 {
-	int fd = l->rd, n = unread(l);
+	int n = unread(l), fd;
 	ssize_t r;
 
 	if (n == 0)
-		return type_of(l->rd >= 0 ? l->rd : l->wr) == S_IFIFO || l->rd >= 0 ? 0 : -1;
+		return l->rd >= 0 || type_of(l->wr) == S_IFIFO ? 0 : -1;
 	if (buf_reserve(to, (size_t)n) < 0)
 		return -1;
-	if (l->rd < 0)
-		fd = system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = l->rd >= 0 ? l->rd : system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	r = fd < 0 ? -1 : io_peek(fd, to->p, (size_t)n);
-	if (l->rd < 0)
+	if (fd != l->rd)
 		proc_close(fd);
 	to->n = r < 0 ? 0 : (size_t)r;
 	return r < n ? -1 : 0;
