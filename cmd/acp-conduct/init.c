@@ -50,7 +50,6 @@ start(struct port *to)
 			return false;
 		}
 		r->init = (struct loop_timer){.expired = init_over, .arg = r};
-		/* Without memory for a timer there is no limit. */
 		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
 	}
 	if (!port_peer(to) || c->life != LIFE_NONE)

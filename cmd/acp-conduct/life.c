@@ -382,7 +382,7 @@ start_next(struct component *c)
 	c->deaths.restarts++;
 	if (c->kind == KIND_PROXY)
 		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_AGAIN;
-	/* The first initialization has the time of the whole chain. Without memory for a timer there is no limit. */
+	/* The first initialization has the time of the whole chain. */
 	if (c->life == LIFE_AGAIN)
 		loop_add_timer(ch->loop, &c->process.timer, ch->options.init_timeout);
 	if (c->next == NEXT_DIALECT)

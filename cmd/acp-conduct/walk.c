@@ -101,19 +101,20 @@ static bool
 is_quiet(struct route *r)
 {
 	struct chain *ch = r->chain;
+	const struct component *c;
 	uint64_t cpu = 0, now = loop_clock();
 	bool owes = false;
 
 	if (r->client->calls.sent && ch->end.signals == 0 && endpoint_can_write(&r->client->end))
 		return false;
-	for (size_t i = 0; i < ch->n; i++) {
-		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
-			if (is_under_way(&ch->components[i]))
-				return false;
-			if (ch->components[i].far && owes_something(&ch->components[i])) {
-				owes = true;
-				cpu += system_cpu_time(ch->components[i].process.pid);
-			}
+	for (c = ch->components; c < ch->components + ch->n; c++) {
+		if (!life_runs(c) && c->life != LIFE_DYING)
+			continue;
+		if (is_under_way(c))
+			return false;
+		if (c->far && owes_something(c)) {
+			owes = true;
+			cpu += system_cpu_time(c->process.pid);
 		}
 	}
 	if (cpu > r->walk.cpu + WORK || cpu < r->walk.cpu) {
@@ -136,7 +137,7 @@ go_down(struct route *r, bool hurry)
 		if (c->kind == KIND_PROXY || c->kind == KIND_UP || c->life == LIFE_NONE || c->life >= LIFE_ENDED)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
-			/* Looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
+			/* Looks again, for nobody reports that a pipe is empty. */
 			if (!r->walk.quiet.added)
 				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
