@@ -553,3 +553,31 @@ once() {
 	ends 1
 	assert_equal "$(grep -c '"note"' agent.log)" 200
 }
+
+@test "what a bypassed proxy had not read of the agent goes on to the client, and the client's response comes back" {
+	cat >late <<-'EOS'
+		#!/bin/sh
+		read -r line
+		id=${line#*\"id\":} id=${id%%[,\}]*}
+		echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":1}}'
+		while [ ! -e go ]; do sleep 0.01; done
+		printf '%s\n' '{"jsonrpc":"2.0","method":"session/update","params":{"n":1}}' \
+			'{"jsonrpc":"2.0","id":"a","method":"_x/ask","params":{"n":2}}'
+		exec cat 3>&1 >agent.log
+	EOS
+	chmod +x late
+	start --no-mcp --on-crash bypass --restarts 0/1m --record r.rec -p 'acp-tap -o /dev/null' -- ./late
+	begin
+	kill -STOP "$(pid_of acp-tap)"
+	touch go
+	wait_for grep -q '"n":2' r.rec
+	kill -KILL "$(pid_of acp-tap)"
+	says 'acp-tap: died .signal KILL.; bypassed; messages forwarded past it: 2'
+	gets '"n":2'
+	assert_equal "$(jq -c 'select(.method) | [.method, .params]' got)" '["session/update",{"n":1}]
+["_x/ask",{"n":2}]'
+	say "$(jq -c 'select(.method == "_x/ask") | {id, result: 3}' got)"
+	reads '"a"'
+	assert_equal "$(jq -c . agent.log)" '{"id":"a","result":3}'
+	ends 0
+}

@@ -426,6 +426,90 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	wait_for nobody_left
 }
 
+# ask ID METHOD: and its response is there.
+ask() {
+	say '{"jsonrpc":"2.0","id":"'"$1"'","method":"'"$2"'","params":{"sessionId":"s1","modelId":"large","methodId":"key"}}'
+	gets '"id":"'"$1"'"'
+}
+# small OPTION... WORD: starts the small agent, with this word or '', and a session.
+small() {
+	restart "${@:1:$#-1}" -- $python "$TOP/tests/acp-revive-small.py" "${@: -1}"
+	say "$init"
+	gets '"id":0'
+	new
+}
+
+@test "what the agent itself has changed comes back: the mode, the model, an option that is true or false" {
+	small ''
+	ask a change
+	ask b session/set_model
+	ask c die
+	ask d _x/more
+	ends 0
+	assert_equal "$(read_in 2)" '["initialize",{"protocolVersion":1}]
+["session/resume",{"sessionId":"s1","cwd":"/","mcpServers":[{"name":"m","command":"c","args":[],"env":[]}],"_meta":{"k":1.5}}]
+["session/set_mode",{"sessionId":"s1","modeId":"code"}]
+["session/set_model",{"sessionId":"s1","modelId":"large"}]
+["session/set_config_option",{"sessionId":"s1","configId":"fast","type":"boolean","value":true}]
+["_x/more",{"sessionId":"s1","modelId":"large","methodId":"key"}]'
+}
+
+@test "a request of a later process, and its cancellation, have the same new id; a cancellation of nothing goes nowhere" {
+	small ''
+	ask a die
+	ask b ask
+	ends 0
+	assert_equal "$(jq -c 'select(.method == "_x/ask" or .method == "$/cancel_request") | [.method, .id // .params.requestId]' got)" \
+		'["_x/ask","acp-revive-2-3"]
+["$/cancel_request","acp-revive-2-3"]'
+}
+
+@test "after a logout nothing is authenticated again; where that fails the session goes on" {
+	small ''
+	ask a authenticate
+	ask b logout
+	ask c die
+	ask d _x/more
+	ends 0
+	run ! grep '^2 .*authenticate' agent.log
+	small refuse-authenticate
+	ask a authenticate
+	ask c die
+	ask d _x/more
+	ends 0
+	says 'authentication failed after the restart: {"code":-32000,"message":"not today"}'
+	assert_equal "$(read_in 2 | jq -r '.[0]' | xargs)" 'initialize authenticate session/resume _x/more'
+}
+
+@test "an agent that refuses to be initialized again is killed, as often as --restarts allows" {
+	small --restarts 2/1m refuse-initialize
+	ask a die
+	ends_itself 137
+	assert_equal "$(grep -c 'the agent refused to initialize again: {"code":-32000,"message":"not today"}' said)" 2
+	says 'the agent died .refused to initialize., more often than --restarts 2/1m allows'
+}
+
+@test "a signal is as if the client had left, a second one ends the agent at once" {
+	small ''
+	kill -TERM "$conduct"
+	ends_itself 0
+	exec 9>&-
+	restart --grace 60m -- sh -c 'trap "" TERM; echo >lives; cat >agent.log; echo >lives; while :; do sleep 0.05; done'
+	wait_for test -s lives
+	rm lives
+	kill -TERM "$conduct"
+	wait_for test -s lives
+	kill -INT "$conduct"
+	ends_itself 130
+	exec 9>&-
+}
+
+@test "an agent that does not end gets SIGTERM after the grace period, and then SIGKILL" {
+	restart --grace 100ms -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
+	ends 0
+	says 'the agent did not end within the grace period: sending it SIGTERM'
+}
+
 @test "what makes no sense on the command line is refused" {
 	run -2 acp-revive
 	assert_output --partial 'missing agent'

@@ -19,12 +19,6 @@ chain_index(const struct component *c)
 	return (size_t)(c - c->chain->components);
 }
 
-bool
-component_handles(const struct component *c, enum acp_direction dir)
-{
-	return c->kind != (dir == ACP_DOWN ? KIND_UP : KIND_DOWN);
-}
-
 const char *
 chain_kind(enum kind kind)
 {
@@ -47,6 +41,7 @@ add(struct chain *ch, size_t at, enum kind kind)
 	memmove(c + 1, c, (ch->total - at) * sizeof(*c));
 	*c = (struct component){.kind = kind, .owner = ch->n - 1};
 	ch->total++;
+	ch->has_proxies = ch->has_proxies || kind == KIND_PROXY;
 	if (kind == KIND_PEER)
 		return c;
 	ch->n++;
@@ -55,31 +50,17 @@ add(struct chain *ch, size_t at, enum kind kind)
 	return c;
 }
 
-int
-chain_add_command(struct chain *ch, enum kind kind, const char *command)
+struct component *
+chain_add(struct chain *ch, enum kind kind, const char *command, char *const *argv)
 {
-	char **words = proc_words(command);
-	struct component *c = words ? add(ch, kind == KIND_PEER ? ch->total : ch->n, kind) : NULL;
+	char **words = command ? proc_words(command) : NULL;
+	struct component *c = words || !command ? add(ch, kind == KIND_PEER ? ch->total : ch->n, kind) : NULL;
 
-	if (!c) {
+	if (c)
+		c->command = (struct command){.text = command, .words = words, .argv = words ? words : argv};
+	else
 		free(words);
-		return -1;
-	}
-	c->command.text = command;
-	c->command.words = words;
-	c->command.argv = words;
-	return 0;
-}
-
-int
-chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
-{
-	struct component *c = add(ch, ch->n, kind);
-
-	if (!c)
-		return -1;
-	c->command.argv = argv;
-	return 0;
+	return c;
 }
 
 int
@@ -102,8 +83,7 @@ chain_insert(struct chain *ch, size_t at, const char *const *words)
 	}
 	own[n] = NULL;
 	c->on_crash = CRASH_BYPASS;
-	c->command.words = own;
-	c->command.argv = own;
+	c->command = (struct command){.words = own, .argv = own};
 	return 0;
 }
 

@@ -42,6 +42,20 @@ enum life {
 	LIFE_STATES,
 };
 
+/* What happens to it. */
+enum event {
+	EVENT_ASKED,       /* it was sent its first initialize */
+	EVENT_INITIALIZED, /* it has responded to that */
+	EVENT_CLOSED,      /* it has closed process.closed, and runs */
+	EVENT_EXPIRED,     /* process.timer has */
+	EVENT_OVERRUN,     /* too much is queued for it */
+	EVENT_ENDED,       /* its process has ended in order */
+	EVENT_STOPPED,     /* its process has ended because acp-conduct has sent a signal */
+	EVENT_DIED,        /* its process has ended too early */
+	EVENT_SETTLED,     /* what its process wrote is read; its group may be gone */
+	EVENTS,
+};
+
 struct chain;
 struct component;
 struct direct;
@@ -55,7 +69,8 @@ struct process {
 	struct loop_child child;
 	struct report_source errors;
 	int status;            /* of the last end of its process, as from waitpid ... */
-	char how[32];          /* ... and in words */
+	char how[32];          /* ... in words ... */
+	enum event end;        /* ... and what that was: EVENT_ENDED, EVENT_STOPPED or EVENT_DIED */
 	int signal_sent;       /* the last signal that acp-conduct sent because it did not end in time; 0: none */
 	bool asked_to_end;     /* acp-conduct sent SIGTERM as the client left, or as nobody needed it any more */
 	bool due;              /* chosen to get the next signal (signal_all) */
@@ -64,9 +79,9 @@ struct process {
 	const char *closed;    /* the name of the descriptor that it has closed; NULL: none */
 };
 
-/* Its deaths within the time of --restarts. */
+/* Its deaths that --restarts allowed. */
 struct deaths {
-	uint64_t *times; /* us */
+	uint64_t *times; /* us, of the last ones: a ring of as many as may be within the time */
 	size_t n;
 	bool too_many;
 	uint64_t restarts;
@@ -98,8 +113,7 @@ enum { CHAIN_BOUND = 128 * 1024 * 1024 /* bytes: admission keeps every queue sho
 
 /* What a death has cost; n of each. */
 struct losses {
-	size_t unread;   /* messages that wait for the next process */
-	size_t past;     /* messages that went to the next component */
+	size_t unread;   /* messages that wait for the next process, or went past a proxy to its neighbour */
 	size_t failed;   /* requests that got an error */
 	size_t lost;     /* notifications, at most */
 	bool unknown;    /* nobody has counted */
@@ -177,6 +191,7 @@ struct chain {
 	size_t n;                     /* in the row */
 	size_t total;                 /* with the peers */
 	bool has_agent;               /* else acp-conduct is a proxy */
+	bool has_proxies;
 	const struct flow *flow;
 	struct direct *direct;        /* of a direct chain; else NULL */
 	struct route *route;          /* of a read chain; else NULL */
@@ -189,11 +204,10 @@ struct chain {
 };
 
 /*
- * Adds a component at the end of the row, or a peer of the last one: a command, which is split into words, or an argv, which is
- * borrowed. Returns 0, or -1 with errno (EINVAL: the command is empty).
+ * Adds a component at the end of the row, or a peer of the last one: a command, which is split into words; or, where that
+ * is NULL, an argv, which is borrowed. Valid until the next is added. NULL with errno (EINVAL: the command is empty).
  */
-int chain_add_command(struct chain *, enum kind, const char *command);
-int chain_add_argv(struct chain *, enum kind, char *const *argv);
+struct component *chain_add(struct chain *, enum kind, const char *command, char *const *argv);
 /*
  * Adds a filter of ours before the component at this index. It denies nothing, and a session must not end because of it: it is
  * bypassed if it dies too often. The words (the last is NULL) are copied. Returns 0, or -1 out of memory.
@@ -224,8 +238,6 @@ life_is_over(const struct component *c)
 {
 	return c->life == LIFE_NONE || c->life == LIFE_GONE;
 }
-/* Does it take part in that direction? */
-bool component_handles(const struct component *, enum acp_direction);
 
 /* --- end.c --- */
 

@@ -74,17 +74,16 @@ unread(const struct link *l)
 static int
 peek(const struct link *l, struct buf *to)
 {
-	int fd = l->rd, n = unread(l);
+	int n = unread(l), fd;
 	ssize_t r;
 
 	if (n == 0)
-		return type_of(l->rd >= 0 ? l->rd : l->wr) == S_IFIFO || l->rd >= 0 ? 0 : -1;
+		return l->rd >= 0 || type_of(l->wr) == S_IFIFO ? 0 : -1;
 	if (buf_reserve(to, (size_t)n) < 0)
 		return -1;
-	if (l->rd < 0)
-		fd = system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = l->rd >= 0 ? l->rd : system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	r = fd < 0 ? -1 : io_peek(fd, to->p, (size_t)n);
-	if (l->rd < 0)
+	if (fd != l->rd)
 		proc_close(fd);
 	to->n = r < 0 ? 0 : (size_t)r;
 	return r < n ? -1 : 0;
@@ -271,7 +270,10 @@ begins_line(struct slice text)
 	return json_members(slice_between(text.p, newline), JSON_DEPTH, &keys, none, NULL) != JSON_NONE;
 }
 
-/* Discards up to the newline what the dead reader has left of a line. False: that is still to come. */
+/*
+ * Discards the end of a line of which the dead reader has read the beginning, so that the next process does not get it.
+ * False: some of it is still to come.
+ */
 static bool
 drop_half(struct link *l)
 {
@@ -280,6 +282,11 @@ drop_half(struct link *l)
 	ssize_t taken;
 
 	peek(l, &bytes);
+	if (!l->half && bytes.n > 0) {
+		l->half = !begins_line(buf_slice(&bytes));
+		l->dropped = 0;
+		l->empty_since = 0;
+	}
 	if (bytes.n == 0 && has_ended(l))
 		l->half = false;
 	if (!l->half || bytes.n == 0)
@@ -305,22 +312,6 @@ read_rest(struct component *c)
 			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
 			c->in[dir]->empty_since = 0;
 		}
-}
-
-/* Does a pipe begin with the end of a line, so that the next process must not get it? */
-static bool
-is_half(struct link *l)
-{
-	SCOPED struct buf bytes = {0};
-
-	if (l->half)
-		return true;
-	peek(l, &bytes);
-	l->half = bytes.n > 0 && !begins_line(buf_slice(&bytes));
-	l->dropped = 0;
-	if (bytes.n > 0)
-		l->empty_since = 0;
-	return l->half;
 }
 
 /* Its writer may be within a line of which the dead reader has read everything so far. */
@@ -350,7 +341,7 @@ is_settled(struct component *c)
 		if (!l->half && may_go_on(l)) {
 			settled = false;
 			loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
-		} else if (is_half(l) && !drop_half(l)) {
+		} else if (!drop_half(l)) {
 			settled = false;
 			if (l->watch.added)
 				continue;

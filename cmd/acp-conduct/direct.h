@@ -21,10 +21,10 @@ struct link {
 };
 
 struct direct {
-	struct link *links;
-	size_t n;
 	struct link *client[ACP_DIRECTIONS];
 	struct endpoint relay; /* where a component must not hold the client's descriptor: acp-conduct copies from it to a pipe */
+	size_t n;
+	struct link links[];
 };
 
 /* --- direct.c --- */

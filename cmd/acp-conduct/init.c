@@ -50,7 +50,6 @@ start(struct port *to)
 			return false;
 		}
 		r->init = (struct loop_timer){.expired = init_over, .arg = r};
-		/* Without memory for a timer there is no limit. */
 		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
 	}
 	if (!port_peer(to) || c->life != LIFE_NONE)
@@ -67,6 +66,91 @@ start(struct port *to)
 	}
 	life_report_start(c);
 	return true;
+}
+
+/* --- both dialects, and later processes --- */
+
+/* What initialize is called at this port: a JSON string, in `name`. */
+static struct slice
+initialize_method(const struct port *to, struct buf *name)
+{
+	buf_printf(name, "\"%s\"", acp_name(to->kind == PORT_PROXY ? ACP_PROXY_INITIALIZE : ACP_INITIALIZE, to->init.dialect));
+	return buf_slice(name);
+}
+
+/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
+static void
+ask(struct port *p, const struct call *c)
+{
+	struct splices s = {.n = 0};
+	SCOPED struct buf name = {0};
+	char number[SLICE_DIGITS];
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
+		read_no_memory(p->route);
+		return;
+	}
+	splice_value(&s, m.method, initialize_method(p, &name));
+	splice_value(&s, m.id, slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true,
+		.text = buf_slice(&p->init.request), .splices = &s});
+}
+
+/* The open request to initialize, or NULL. */
+static struct call *
+open_initialize(const struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
+		;
+	return c;
+}
+
+bool
+init_set_other_dialect(struct component *c)
+{
+	struct port *p = c->near;
+	struct port_init *i = &p->init;
+
+	if (c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
+		return false;
+	i->tried_both = true;
+	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	return true;
+}
+
+/* Sends the open request to initialize again, in the other dialect. False: that is no choice (any more). */
+static bool
+ask_in_other_dialect(struct port *p)
+{
+	struct call *c = open_initialize(p);
+
+	if (!init_set_other_dialect(p->component))
+		return false;
+	p->init.stale = c->id;
+	call_new_id(c);
+	ask(p, c);
+	return true;
+}
+
+int
+init_again(struct component *component)
+{
+	struct port *p = component->near;
+	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
+	struct msg m;
+
+	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
+		m.what = ACP_INITIALIZE;
+		c = call_new(NULL, p, ACP_DOWN, &m);
+		if (c)
+			c->own = true;
+	}
+	if (c)
+		ask(p, c);
+	return c ? 0 : -1;
 }
 
 /* --- requests --- */
@@ -105,7 +189,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	routed->inner.what = ACP_INITIALIZE;
-	routed->inner.method = send_initialize_method(to, &name);
+	routed->inner.method = initialize_method(to, &name);
 	/* Keeps the request, which is sent again when the component is restarted. */
 	if (routed->envelope)
 		msg_unwrap(m, &routed->inner, &bare);
@@ -133,7 +217,7 @@ init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 	if (routed->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own request: it was not understood. What goes back ends it there. */
 		send_refusal(p, m, routed, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		send_in_other_dialect(p);
+		ask_in_other_dialect(p);
 		return true;
 	}
 	if (routed->inner.what != ACP_INITIALIZE)
@@ -156,8 +240,15 @@ init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 
 /* --- responses --- */
 
+void
+init_no_proxy(struct component *c, const char *did)
+{
+	report_line(&c->chain->report, "%s: is not a proxy: it %s; ending the chain", c->name, did);
+	c->chain->flow->fail(c, "is not a proxy", EXIT_FAILED);
+}
+
 bool
-init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
+init_refused(struct port *p, const struct call *c, const struct msg *m)
 {
 	struct slice number;
 	int64_t code;
@@ -168,7 +259,11 @@ init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m
 	number = json_get(m->error, "code");
 	code = number.p ? strtoll(number.p, NULL, 10) : 0;
 	/* A conductor that is a proxy calls any other first message invalid. */
-	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
+	if (code != ACP_ERR_METHOD && code != ACP_ERR_INVALID_REQUEST)
+		return false;
+	if (!ask_in_other_dialect(p))
+		init_no_proxy(p->component, "refused proxy/initialize");
+	return true;
 }
 
 void

@@ -58,7 +58,7 @@ life_start(struct component *c)
 	struct proc_spec spec = {.argv = c->command.argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
 		.again = p->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
 	enum proc_stage stage = PROC_FORK;
-	int errors[2], error = 0;
+	int errors[2], error;
 	ssize_t n = ch->flow->open_pipes(c, fds);
 
 	if (n < 0 || proc_pipe(errors) < 0) {
@@ -68,15 +68,13 @@ life_start(struct component *c)
 	spec.nfds = (size_t)n;
 	fds[spec.nfds++] = (struct proc_fd){errors[1], STDERR_FILENO};
 	p->pid = proc_start(&spec, &stage);
-	if (p->pid < 0)
-		error = errno;
+	error = errno;
 	close(errors[1]);
-	if (p->pid > 0 && report_source_open(&p->errors, &ch->report, c->name, errors[0]) < 0)
-		error = errno;
 	if (p->pid < 0) {
 		close(errors[0]);
 		return cannot_start(c, stage, error);
 	}
+	error = report_source_open(&p->errors, &ch->report, c->name, errors[0]) < 0 ? errno : 0;
 	if (!p->first)
 		p->first = p->pid;
 	p->asked_to_end = false;
@@ -127,12 +125,12 @@ life_dismiss(struct component *c)
 
 /* The exit status is the agent's; where that is 0, the first of the others' that is not. */
 static void
-count_status(struct chain *ch, const struct component *c, enum event end)
+count_status(struct chain *ch, const struct component *c)
 {
+	enum event end = c->process.end;
 	int status = proc_status(c->process.status);
 
-	if (end == EVENT_STOPPED || (end == EVENT_DIED && c->kind == KIND_PEER) ||
-		(end == EVENT_ENDED && status == 128 + SIGPIPE && c->kind != KIND_AGENT))
+	if (end == EVENT_STOPPED || (end == EVENT_ENDED && status == 128 + SIGPIPE && c->kind != KIND_AGENT))
 		return;
 	if (end == EVENT_DIED && status == 0 && c->kind != KIND_AGENT)
 		status = EXIT_FAILED;
@@ -162,9 +160,10 @@ report_totals(const struct component *c)
 }
 
 static void
-report_end(struct component *c, enum event end)
+report_end(struct component *c)
 {
 	struct chain *ch = c->chain;
+	enum event end = c->process.end;
 	size_t unread = c->kind == KIND_AGENT && ch->route && !ch->end.forced ? ch->flow->count_unread(c) : 0;
 	bool speaks = false;
 
@@ -193,13 +192,13 @@ static void check_group(struct component *);
 
 /* Ends a component for which no process follows. */
 static void
-end_component(struct component *c, enum event end)
+end_component(struct component *c)
 {
 	struct chain *ch = c->chain;
 
 	loop_remove_timer(ch->loop, &c->process.timer);
-	count_status(ch, c, end);
-	report_end(c, end);
+	count_status(ch, c);
+	report_end(c);
 	c->life = LIFE_ENDED;
 	ch->flow->close_pipes(c, false);
 	if (c->kind != KIND_PEER)
@@ -263,22 +262,21 @@ reads_a_file(const struct component *c)
 static bool
 count_death(struct component *c)
 {
-	struct chain *ch = c->chain;
+	const struct chain_options *o = &c->chain->options;
 	struct deaths *d = &c->deaths;
-	uint64_t now = loop_clock();
-	size_t n = 0;
+	uint64_t now = loop_clock(), *oldest;
 
-	for (size_t i = 0; i < d->n; i++)
-		if (now - d->times[i] < ch->options.window)
-			d->times[n++] = d->times[i];
-	d->n = n;
-	d->too_many = n >= ch->options.restarts;
+	d->too_many = o->restarts == 0;
 	if (!d->times && !d->too_many)
-		d->times = calloc(ch->options.restarts, sizeof(*d->times));
+		d->times = calloc(o->restarts, sizeof(*d->times));
 	if (!d->times)
 		return true;
-	if (!d->too_many)
-		d->times[d->n++] = now;
+	oldest = &d->times[d->n % o->restarts];
+	d->too_many = d->n >= o->restarts && now - *oldest < o->window;
+	if (!d->too_many) {
+		*oldest = now;
+		d->n++;
+	}
 	return d->too_many;
 }
 
@@ -290,13 +288,13 @@ is_ending(const struct chain *ch)
 
 /* What follows this death? */
 static void
-decide(struct component *c, bool initialized)
+decide(struct component *c)
 {
 	struct chain *ch = c->chain;
-	bool often;
+	bool initialized = c->life == LIFE_READY || c->life == LIFE_ASKED_AGAIN || c->life == LIFE_CLOSED, often;
 
 	c->next = NEXT_NONE;
-	if (is_ending(ch) || c->kind == KIND_AGENT)
+	if (is_ending(ch))
 		return;
 	if (c->kind == KIND_PEER) {
 		count_death(c);
@@ -323,8 +321,7 @@ report_losses(const struct component *c, const char *what, const struct losses *
 		const char *of;
 		size_t n;
 	} counts[] = {
-		{"unread messages:", n->unread},
-		{"messages forwarded past it:", n->past},
+		{c->kind == KIND_PROXY && c->next == NEXT_BYPASS ? "messages forwarded past it:" : "unread messages:", n->unread},
 		{"requests failed:", n->failed},
 		{"notifications lost: at most", n->lost},
 	};
@@ -344,14 +341,13 @@ report_losses(const struct component *c, const char *what, const struct losses *
 static void
 end_peer(struct component *c)
 {
-	struct losses n = {0}, failed = {0};
+	struct losses n = {0};
 	SCOPED struct buf why = {0};
 
 	if (c->deaths.too_many)
 		buf_printf(&why, ", more often than --restarts %s allows; not started again", c->chain->options.allowed);
 	c->chain->flow->recover(c, &n);
-	failed.failed = n.failed;
-	report_losses(c, buf_string(&why) ? why.p : "", &failed);
+	report_losses(c, buf_string(&why) ? why.p : "", &(struct losses){.failed = n.failed});
 	report_totals(c);
 	c->life = LIFE_NONE;
 	c->chain->flow->close_pipes(c, true);
@@ -370,8 +366,6 @@ start_next(struct component *c)
 	ch->flow->recover(c, &n);
 	if (c->next == NEXT_BYPASS && c->kind == KIND_PROXY) {
 		ch->flow->bypass(c);
-		n.past = n.unread;
-		n.unread = 0;
 		report_losses(c, "; bypassed", &n);
 		c->life = LIFE_GONE;
 		ch->flow->close_pipes(c, true);
@@ -388,7 +382,7 @@ start_next(struct component *c)
 	c->deaths.restarts++;
 	if (c->kind == KIND_PROXY)
 		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_ASKED_AGAIN;
-	/* The first initialization has the time of the whole chain. Without memory for a timer there is no limit. */
+	/* The first initialization has the time of the whole chain. */
 	if (c->life == LIFE_ASKED_AGAIN)
 		loop_add_timer(ch->loop, &c->process.timer, ch->options.init_timeout);
 	if (c->next == NEXT_DIALECT)
@@ -422,7 +416,6 @@ become_closed(struct component *c)
 	if (c->chain->flow->may_end(c) || is_ending(c->chain))
 		return;
 	c->life = LIFE_CLOSED;
-	loop_remove_timer(c->chain->loop, &c->process.timer);
 	loop_add_timer(c->chain->loop, &c->process.timer, c->chain->options.grace);
 }
 
@@ -450,33 +443,13 @@ overrun(struct component *c)
 }
 
 static void
-no_proxy(struct component *c)
-{
-	c->chain->flow->fail(c, "is not a proxy", EXIT_FAILED);
-}
-
-static void
-end_in_order(struct component *c)
-{
-	end_component(c, EVENT_ENDED);
-}
-
-static void
-end_by_signal(struct component *c)
-{
-	end_component(c, EVENT_STOPPED);
-}
-
-static void
 begin_death(struct component *c)
 {
-	bool initialized = c->life == LIFE_READY || c->life == LIFE_ASKED_AGAIN || c->life == LIFE_CLOSED;
-
 	if (c->kind == KIND_AGENT) {
-		end_component(c, EVENT_DIED);
+		end_component(c);
 		return;
 	}
-	decide(c, initialized);
+	decide(c);
 	/* Its pipes stay as they are until its whole process group is gone and everything that this wrote is read. */
 	c->life = LIFE_DYING;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
@@ -510,7 +483,7 @@ follow_death(struct component *c)
 		c->next = NEXT_NONE;
 		if (!is_ending(ch) && !(c->kind == KIND_PROXY && ch->flow->may_end(c)))
 			ch->flow->fail(c, c->process.how, 0);
-		end_component(c, EVENT_DIED);
+		end_component(c);
 	}
 	end_renew(ch);
 }
@@ -520,16 +493,16 @@ follow_death(struct component *c)
  * descriptor which it should use gets the grace period to end. What follows a death is decided in `decide`.
  */
 static void (*const table[LIFE_STATES][EVENTS])(struct component *) = {
-	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
-		[EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
-	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
-		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
-	[LIFE_READY] = {[EVENT_CLOSED] = become_closed, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
-		[EVENT_DIED] = begin_death},
+	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
+	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun,
+		[EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
+	[LIFE_READY] = {[EVENT_CLOSED] = become_closed, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
 	[LIFE_ASKED_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = become_closed, [EVENT_EXPIRED] = took_too_long,
-		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal, [EVENT_DIED] = begin_death},
-	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_in_order, [EVENT_STOPPED] = end_by_signal,
-		[EVENT_DIED] = begin_death},
+		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component, [EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
+	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,
+		[EVENT_STOPPED] = end_component, [EVENT_DIED] = begin_death},
 	[LIFE_DYING] = {[EVENT_EXPIRED] = follow_death, [EVENT_SETTLED] = follow_death},
 	[LIFE_ENDED] = {[EVENT_EXPIRED] = check_group},
 };
@@ -557,12 +530,13 @@ process_ended(void *arg, int status)
 	bool may_end = ch->flow->may_end(c), asked = c->process.asked_to_end && proc_status(status) == 128 + SIGTERM;
 	enum event end = EVENT_DIED;
 
-	c->process.status = status;
 	proc_describe(status, c->process.how, sizeof(c->process.how));
 	if (c->process.signal_sent || asked)
 		end = EVENT_STOPPED;
 	else if (WIFSIGNALED(status) ? WTERMSIG(status) == SIGPIPE && may_end : c->kind == KIND_AGENT || may_end)
 		end = EVENT_ENDED;
+	c->process.status = status;
+	c->process.end = end;
 	if (end != EVENT_DIED && c->process.child.added)
 		loop_reap(ch->loop, &c->process.child);
 	life_event(c, end);

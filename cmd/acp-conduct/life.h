@@ -7,20 +7,6 @@
 
 #include "chain.h"
 
-enum event {
-	EVENT_ASKED,       /* it was sent its first initialize */
-	EVENT_INITIALIZED, /* it has responded to that */
-	EVENT_CLOSED,      /* it has closed process.closed, and runs */
-	EVENT_EXPIRED,     /* process.timer has */
-	EVENT_OVERRUN,     /* too much is queued for it */
-	EVENT_NO_PROXY,    /* it was started as a proxy, and is none */
-	EVENT_ENDED,       /* its process has ended in order */
-	EVENT_STOPPED,     /* its process has ended because acp-conduct has sent a signal */
-	EVENT_DIED,        /* its process has ended too early */
-	EVENT_SETTLED,     /* what its process wrote is read; its group may be gone */
-	EVENTS,
-};
-
 /* Something has happened to a component. */
 void life_event(struct component *, enum event);
 /* The same for EVENT_CLOSED. The name of the descriptor is borrowed. */

@@ -10,13 +10,9 @@
 static bool
 relay_bytes(void *arg, enum input_got got, const struct line *bytes)
 {
-	struct endpoint *relay = arg;
-
 	(void)got;
-	if (relay->out.full)
-		return false;
 	/* Without memory these bytes are lost. */
-	endpoint_put(relay, bytes->block, bytes->text);
+	endpoint_put(arg, bytes->block, bytes->text);
 	return true;
 }
 
@@ -29,8 +25,8 @@ relay_event(void *arg, enum endpoint_event event)
 		endpoint_finish(relay);
 	else if (event == ENDPOINT_CLOSED)
 		endpoint_close(relay);
-	else if (event == ENDPOINT_WROTE && !relay->out.full)
-		endpoint_pause(relay, false);
+	else
+		endpoint_pause(relay, relay->out.full);
 }
 
 /*
@@ -90,25 +86,20 @@ add_link(struct chain *ch, enum acp_direction dir, struct component *writer, str
 int
 direct_open(struct chain *ch)
 {
-	struct direct *d = ch->direct = calloc(1, sizeof(*d));
 	struct component *last = NULL, *c;
 
 	ch->flow = &direct_flow;
-	if (d)
-		d->links = calloc(2 * ch->n + 2, sizeof(*d->links));
-	if (!d || !d->links)
+	ch->direct = calloc(1, sizeof(*ch->direct) + (2 * ch->n + 2) * sizeof(struct link));
+	if (!ch->direct)
 		return -1;
-	for (c = ch->components; c < ch->components + ch->n; c++) {
-		if (!component_handles(c, ACP_DOWN))
+	/* Down the row, and up again. */
+	for (size_t i = 0; i < 2 * ch->n; i++) {
+		enum acp_direction dir = i < ch->n ? ACP_DOWN : ACP_UP;
+
+		c = &ch->components[dir == ACP_DOWN ? i : 2 * ch->n - 1 - i];
+		if (c->kind == (dir == ACP_DOWN ? KIND_UP : KIND_DOWN) || c == last)
 			continue;
-		if (add_link(ch, ACP_DOWN, last, c) < 0)
-			return -1;
-		last = c;
-	}
-	while (c-- > ch->components) {
-		if (!component_handles(c, ACP_UP) || c == last)
-			continue;
-		if (add_link(ch, ACP_UP, last, c) < 0)
+		if (add_link(ch, dir, last, c) < 0)
 			return -1;
 		last = c;
 	}
@@ -122,6 +113,5 @@ direct_free(struct direct *d)
 	if (!d)
 		return;
 	endpoint_close(&d->relay);
-	free(d->links);
 	free(d);
 }

@@ -12,10 +12,12 @@
 
 enum { WAIT_MS = 1000 };
 
+enum { TRACE, RECORD, FILES };
+
 struct logs {
 	struct route *route;
-	struct log *trace, *record;
-	struct loop_fd trace_watch, record_watch;
+	struct log *files[FILES]; /* NULL: there is none */
+	struct loop_fd watches[FILES];
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side; those of peers are the last */
 	char **ends;  /* of a trace, for each hop and direction: the members that say from whom a message goes to whom */
 	size_t nhops;
@@ -63,8 +65,8 @@ on_stderr(void *arg, const char *name, struct slice line)
 	if (hop == l->nhops)
 		return;
 	flush_later(l);
-	recording_put_stderr(log_buf(l->record), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
-	log_end_record(l->record);
+	recording_put_stderr(log_buf(l->files[RECORD]), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
+	log_end_record(l->files[RECORD]);
 }
 
 /* How many hops the row of components has; those of peers follow. */
@@ -131,18 +133,19 @@ logs_open(struct route *r, const char *trace_path, const char *record_path, char
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
 	l->flush = (struct loop_task){.run = flush, .arg = l};
-	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
-	if (name_hops(l) < 0 || (trace_path && !(l->trace = log_open(&trace, why))) ||
-		(record_path && !(l->record = log_open(&record, why)))) {
+	for (size_t i = 0; i < FILES; i++) {
+		l->watches[i] = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
+		loop_add_fd(r->chain->loop, &l->watches[i]);
+	}
+	if (name_hops(l) < 0 || (trace_path && !(l->files[TRACE] = log_open(&trace, why))) ||
+		(record_path && !(l->files[RECORD] = log_open(&record, why)))) {
 		logs_close(l);
 		return NULL;
 	}
-	if (l->record) {
+	if (record_path) {
 		r->chain->report.on_line = on_stderr;
 		r->chain->report.arg = l;
 	}
-	loop_add_fd(r->chain->loop, &l->trace_watch);
-	loop_add_fd(r->chain->loop, &l->record_watch);
 	return l;
 }
 
@@ -162,7 +165,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 {
 	static const char *const begins[] = {"", "{\"type\":\"request\",\"ts\":", "{\"type\":\"notification\",\"ts\":",
 		"{\"type\":\"response\",\"ts\":", ""};
-	struct buf *b = log_buf(l->trace);
+	struct buf *b = log_buf(l->files[TRACE]);
 	struct slice method = m->method, params = m->params, inner = {NULL, 0};
 	char ts[RECORDING_TIME];
 
@@ -188,7 +191,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 		put_member(b, ",\"params\":", params.p ? params : slice_of("null"));
 	}
 	buf_add_string(b, "}\n");
-	log_end_record(l->trace);
+	log_end_record(l->files[TRACE]);
 }
 
 /* --- both --- */
@@ -215,12 +218,12 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 	t = loop_clock() - l->began;
 	flush_later(l);
 	l->text.n = 0;
-	if (l->record && (s->n == 0 || splice_write(text, s->at, s->n, &l->text) == 0)) {
-		recording_put_message(log_buf(l->record), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT,
+	if (l->files[RECORD] && (s->n == 0 || splice_write(text, s->at, s->n, &l->text) == 0)) {
+		recording_put_message(log_buf(l->files[RECORD]), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT,
 			s->n ? buf_slice(&l->text) : text);
-		log_end_record(l->record);
+		log_end_record(l->files[RECORD]);
 	}
-	if (l->trace)
+	if (l->files[TRACE])
 		put_event(l, plain, hop, dir, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
 }
 
@@ -240,31 +243,30 @@ logs_noise(struct logs *l, const struct port *from, struct slice text)
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
 	const struct port *hop = down ? from : from->next[ACP_UP];
 
-	if (!l || !hop || !l->record)
+	if (!l || !hop || !l->files[RECORD])
 		return;
 	flush_later(l);
-	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop_of(hop, from), down ? ACP_CLIENT : ACP_AGENT, text);
-	log_end_record(l->record);
-}
-
-static void
-flush_one(struct logs *l, struct log *log, struct loop_fd *watch)
-{
-	if (!log)
-		return;
-	if (log_flush(log) < 0)
-		report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
-	watch->fd = log_waiting(log);
-	loop_watch(l->route->chain->loop, watch, POLLOUT);
+	recording_put_noise(log_buf(l->files[RECORD]), loop_clock() - l->began, (int)hop_of(hop, from),
+		down ? ACP_CLIENT : ACP_AGENT, text);
+	log_end_record(l->files[RECORD]);
 }
 
 static void
 flush(void *arg)
 {
 	struct logs *l = arg;
+	struct log *file;
 
-	flush_one(l, l->trace, &l->trace_watch);
-	flush_one(l, l->record, &l->record_watch);
+	for (size_t i = 0; i < FILES; i++) {
+		file = l->files[i];
+		if (!file)
+			continue;
+		if (log_flush(file) < 0)
+			report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on",
+				log_name(file), log_why(file));
+		l->watches[i].fd = log_waiting(file);
+		loop_watch(l->route->chain->loop, &l->watches[i], POLLOUT);
+	}
 }
 
 int
@@ -276,12 +278,11 @@ logs_close(struct logs *l)
 		return 0;
 	l->route->chain->report.on_line = NULL;
 	loop_remove_task(l->route->chain->loop, &l->flush);
-	loop_remove_fd(l->route->chain->loop, &l->trace_watch);
-	loop_remove_fd(l->route->chain->loop, &l->record_watch);
-	if (l->trace && log_close(l->trace, WAIT_MS) < 0)
-		r = -1;
-	if (l->record && log_close(l->record, WAIT_MS) < 0)
-		r = -1;
+	for (size_t i = 0; i < FILES; i++) {
+		loop_remove_fd(l->route->chain->loop, &l->watches[i]);
+		if (l->files[i] && log_close(l->files[i], WAIT_MS) < 0)
+			r = -1;
+	}
 	for (size_t i = 0; l->ends && l->ends[i]; i++)
 		free(l->ends[i]);
 	free(l->ends);

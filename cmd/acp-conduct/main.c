@@ -67,24 +67,23 @@ struct setup {
 	struct shares shares;
 };
 
-static void
-add_component(struct setup *s, enum kind kind, const char *command)
+static struct component *
+add_component(struct setup *s, enum kind kind, const char *command, char *const *argv)
 {
-	struct chain *ch = &s->chain;
+	struct component *c = chain_add(&s->chain, kind, command, argv);
 
-	if (chain_add_command(ch, kind, command) == 0) {
-		ch->components[kind == KIND_PEER ? ch->total - 1 : ch->n - 1].on_crash = s->on_crash;
-		return;
-	}
-	if (errno == EINVAL)
+	if (!c && command && errno == EINVAL)
 		cli_die(EXIT_USAGE, name, "the command of a %s is empty", kind < KIND_PROXY ? "filter" : chain_kind(kind));
-	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (!c)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	c->on_crash = s->on_crash;
+	return c;
 }
 
 static void
 parse_component(const struct cli_argument *t)
 {
-	add_component(t->at, (enum kind)t->option->value, t->argument);
+	add_component(t->at, (enum kind)t->option->value, t->argument, NULL);
 }
 
 /* NAME=COMMAND, for the component before it. */
@@ -108,8 +107,7 @@ parse_peer(const struct cli_argument *t)
 	for (i = ch->n; i < ch->total; i++)
 		if (ch->components[i].owner == ch->n - 1 && strcmp(ch->components[i].peer, own) == 0)
 			cli_wrong(t, "this proxy has a peer of that name");
-	add_component(s, KIND_PEER, text + n + 1);
-	ch->components[ch->total - 1].peer = own;
+	add_component(s, KIND_PEER, text + n + 1, NULL)->peer = own;
 }
 
 static void
@@ -167,25 +165,13 @@ read_operands(struct setup *s, const struct cli_line *line)
 	if (rust) {
 		/* The Rust conductor's command line: each word is a command. */
 		while (*++words)
-			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words);
+			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words, NULL);
 		return;
 	}
 	if (!ch->has_agent && ch->n == 0)
 		cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
-	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-}
-
-/* Does acp-conduct have to read what goes by? */
-static bool
-is_read(const struct setup *s)
-{
-	const struct chain *ch = &s->chain;
-
-	for (size_t i = 0; i < ch->n; i++)
-		if (ch->components[i].kind == KIND_PROXY)
-			return true;
-	return !ch->has_agent || s->trace || s->record;
+	if (ch->has_agent)
+		add_component(s, KIND_AGENT, NULL, words);
 }
 
 int
@@ -217,7 +203,8 @@ main(int argc, char **argv)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-	if (is_read(&setup))
+	/* Then acp-conduct has to read what goes by. */
+	if (ch->has_proxies || !ch->has_agent || setup.trace || setup.record)
 		ch->route = r;
 	if ((setup.trace || setup.record) && !(r->logs = logs_open(r, setup.trace, setup.record, &why)))
 		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));

@@ -135,19 +135,19 @@ port_queue_changed(struct port *p)
 static int
 put(struct endpoint *to, struct block *block, const struct iovec *parts, size_t n)
 {
-	const char *p;
+	struct slice text;
 	bool held = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		/* Does it lie in the block, the last part with its newline? */
-		p = parts[i].iov_base;
-		held = block && parts[i].iov_len > LONG && p >= block->data && p + parts[i].iov_len < block->data + block->cap &&
-			(p[parts[i].iov_len] == '\n' || i + 1 < n);
-		r = endpoint_put(to, held ? block : NULL, slice(parts[i].iov_base, parts[i].iov_len));
+		text = slice(parts[i].iov_base, parts[i].iov_len);
+		held = block && text.n > LONG && text.p >= block->data && text.p + text.n < block->data + block->cap &&
+			(i + 1 < n || text.p[text.n] == '\n');
+		/* The newline of a line lies after it in its block. */
+		text.n += held && i + 1 == n;
+		r = endpoint_put(to, held ? block : NULL, text);
 	}
-	/* The newline of a line lies after it in its block. */
-	return r < 0 ? r : endpoint_put(to, held ? block : NULL, slice(held ? (const char *)parts[n - 1].iov_base + parts[n - 1].iov_len : "\n", 1));
+	return r < 0 || held ? r : endpoint_put(to, NULL, slice("\n", 1));
 }
 
 /* A component that does not read what is there for it counts as dead. */
@@ -251,12 +251,11 @@ writes(const struct port *p, enum acp_direction dir)
 void
 read_admit(struct route *r)
 {
-	size_t i, lowest = 0, highest = SIZE_MAX, at;
+	size_t lowest = 0, highest = SIZE_MAX, at;
 	bool over = false, any = false, full;
 	struct port *p;
 
-	for (i = 0; i < r->n; i++) {
-		p = r->ports[i];
+	for (p = r->ports; p < r->ports + r->n; p++) {
 		port_queue_changed(p);
 		at = position(p);
 		over = over || (p->queue.over && p->kind != PORT_PROXY);
@@ -267,8 +266,7 @@ read_admit(struct route *r)
 			highest = at;
 	}
 	r->flow_changed = false;
-	for (i = 0; i < r->n; i++) {
-		p = r->ports[i];
+	for (p = r->ports; p < r->ports + r->n; p++) {
 		at = position(p);
 		if (p->kind == PORT_PROXY)
 			full = over;
@@ -278,10 +276,9 @@ read_admit(struct route *r)
 			full = p->kind == PORT_ABOVE ? lowest > at + 1 : highest < at;
 		if (!p->end.draining)
 			endpoint_pause(&p->end, full || p->queue.own);
+		if (p->kind == PORT_PROXY && p->queue.over)
+			life_event(p->component, EVENT_OVERRUN);
 	}
-	for (i = 0; i < r->n; i++)
-		if (r->ports[i]->kind == PORT_PROXY && r->ports[i]->queue.over)
-			life_event(r->ports[i]->component, EVENT_OVERRUN);
 }
 
 /* --- figures --- */
@@ -289,25 +286,25 @@ read_admit(struct route *r)
 void
 port_count_time(struct port *p, enum acp_direction dir)
 {
-	struct port_times *t = &p->figures.times;
-	uint64_t us = loop_now(p->route->chain->loop) - t->since[dir];
+	struct port_figures *f = &p->figures;
+	uint64_t us = loop_now(p->route->chain->loop) - f->since[dir];
 	double step = us ? log2((double)us) * 6 : 0; /* six to each doubling */
 
-	if (t->since[dir])
-		t->histogram[step >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)step]++;
-	t->since[dir] = 0;
+	if (f->since[dir])
+		f->times[step >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)step]++;
+	f->since[dir] = 0;
 }
 
 /* The quantile of these times, us; -1: none was measured. */
 static double
-quantile(const struct port_times *t, unsigned of_thousand)
+quantile(const struct port_figures *f, unsigned of_thousand)
 {
 	uint64_t n = 0, seen = 0;
 
 	for (unsigned i = 0; i < PORT_TIMES; i++)
-		n += t->histogram[i];
+		n += f->times[i];
 	for (unsigned i = 0; n > 0 && i < PORT_TIMES; i++) {
-		seen += t->histogram[i];
+		seen += f->times[i];
 		if (seen * 1000 >= n * of_thousand)
 			return exp2((double)i / 6);
 	}
@@ -317,11 +314,12 @@ quantile(const struct port_times *t, unsigned of_thousand)
 void
 port_describe(const struct component *c, struct buf *to)
 {
-	const struct port_counts *down = &c->near->figures.out, *up = c->kind == KIND_PROXY ? down : &c->near->figures.in;
-	const struct port_times *t = &c->near->figures.times;
+	const struct port_figures *f = &c->near->figures;
+	bool proxy = c->kind == KIND_PROXY;
 
 	buf_printf(to, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
-		down->messages[ACP_DOWN], down->bytes[ACP_DOWN], up->messages[ACP_UP], up->bytes[ACP_UP]);
-	if (c->kind == KIND_PROXY && quantile(t, 500) >= 0)
-		buf_printf(to, ", added %.0f us (median) and %.0f us (99th percentile)", quantile(t, 500), quantile(t, 990));
+		f->messages[ACP_DOWN], f->bytes[ACP_DOWN], proxy ? f->messages[ACP_UP] : f->in_messages,
+		proxy ? f->bytes[ACP_UP] : f->in_bytes);
+	if (proxy && quantile(f, 500) >= 0)
+		buf_printf(to, ", added %.0f us (median) and %.0f us (99th percentile)", quantile(f, 500), quantile(f, 990));
 }

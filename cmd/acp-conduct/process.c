@@ -134,29 +134,25 @@ static void
 flag_unread(struct port *p)
 {
 	struct slice text = buf_slice(&p->queue.held), line;
+	const struct port *to;
 	struct call *c;
 	struct msg m;
 
 	while (line_next(&text, &line)) {
-		c = NULL;
-		switch (msg_scan(line, &m, NULL)) {
-		case MSG_REQUEST:
-			c = call_find(p, m.id);
-			break;
-		case MSG_RESPONSE:
-			c = is_one_way(p->component) ? call_find(other_port(p), m.id) : NULL;
-			break;
-		default:
-			break;
-		}
+		msg_scan(line, &m, NULL);
+		to = m.kind == MSG_REQUEST ? p : m.kind == MSG_RESPONSE && is_one_way(p->component) ? other_port(p) : NULL;
+		c = to ? call_find(to, m.id) : NULL;
 		if (c)
 			c->unread = true;
 	}
 }
 
-/* Fails what a process that has ended had read and not responded to. The response to what a one-way filter has passed on goes past it. */
+/*
+ * Fails what a process that has ended had read and not responded to, and withdraws what it had asked. The response to what a
+ * one-way filter has passed on goes past it. Returns how many have failed.
+ */
 static size_t
-fail_unanswered(struct port *p)
+fail_requests(struct port *p)
 {
 	bool asked_again = p->component->next == NEXT_DIALECT;
 	char number[SLICE_DIGITS];
@@ -171,6 +167,8 @@ fail_unanswered(struct port *p)
 		failed += c->from != NULL;
 		send_ended(c);
 	}
+	if (!is_one_way(p->component))
+		send_withdrawal(p);
 	return failed;
 }
 
@@ -201,7 +199,7 @@ keep_lines(struct port *p, struct losses *n)
 	uint64_t unread[ACP_DIRECTIONS] = {0, 0}, noted;
 	SCOPED struct buf all = p->queue.held;
 	struct slice text = buf_slice(&all), line;
-	const struct port *out = is_one_way(p->component) || p->component->kind == KIND_FILTER ? other_port(p) : p;
+	const struct port *out = p->component->far ? other_port(p) : p;
 	enum acp_direction dir;
 	struct msg m;
 
@@ -237,15 +235,12 @@ recover(struct component *c, struct losses *n)
 			flag_unread(p);
 	}
 	FOR_PORTS(p, c) {
-		n->failed += fail_unanswered(p);
-		if (!is_one_way(c))
-			send_withdrawal(p);
-	}
-	FOR_PORTS(p, c)
+		n->failed += fail_requests(p);
 		keep_lines(p, n);
+	}
 	FOR_PORTS(p, c) {
 		memset(p->notes.out, 0, sizeof(p->notes.out));
-		memset(p->figures.times.since, 0, sizeof(p->figures.times.since));
+		memset(p->figures.since, 0, sizeof(p->figures.since));
 		for (call = p->calls.open; call; call = call->next)
 			call->unread = false;
 	}
@@ -345,9 +340,7 @@ end_output(struct port *p)
 {
 	port_close(p);
 	buf_free(&p->queue.held);
-	fail_unanswered(p);
-	if (!is_one_way(p->component))
-		send_withdrawal(p);
+	fail_requests(p);
 }
 
 static void
@@ -384,7 +377,8 @@ reader_left(struct port *p)
 	struct component *c = p->component;
 
 	if (!c) {
-		walk_unread(p->route);
+		endpoint_close(&p->end);
+		walk_client_left(p->route->chain);
 		return;
 	}
 	port_stop_writing(p);
@@ -460,5 +454,5 @@ const struct flow read_flow = {
 	.recover = recover, .close_pipes = close_pipes, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = walk_client_left,
 	.fail = walk_fail, .proceed = walk_proceed, .progress = walk_progress, .is_client_slow = walk_is_client_slow,
 	.is_over = walk_is_over, .count_unread = count_unread, .describe = port_describe,
-	.bypass = bypass, .set_other_dialect = send_set_other_dialect, .ask_again = send_initialize_again,
+	.bypass = bypass, .set_other_dialect = init_set_other_dialect, .ask_again = init_again,
 };

@@ -10,13 +10,10 @@
 static struct port *
 port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
 {
-	struct port *p = calloc(1, sizeof(*p));
+	struct port *p = &r->ports[r->n++];
 
-	if (!p)
-		return NULL;
-	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop, .queue.theirs = {-1, -1}, .queue.unread_end = -1};
-	p->init.dialect = r->fixed ? r->dialect : ACP_PLAIN;
-	r->ports[r->n++] = p;
+	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop,
+		.queue.theirs = {-1, -1}, .queue.unread_end = -1, .init.dialect = r->fixed ? r->dialect : ACP_PLAIN};
 	return p;
 }
 
@@ -30,24 +27,22 @@ no_memory(void *arg)
 	end_follow(r->chain);
 }
 
-/* Adds a component below `above`. Returns the port below which the next one comes; NULL out of memory. */
+/* Adds a component below `above`. Returns the port below which the next one comes. */
 static struct port *
 add_component(struct route *r, struct component *c, struct port *above)
 {
 	size_t i = chain_index(c);
 
 	c->near = port_new(r, c->kind == KIND_PROXY ? i + 1 : i, c->kind == KIND_PROXY ? PORT_PROXY : PORT_BELOW, c);
-	if (!c->near)
-		return NULL;
 	port_join(above, c->near);
 	if (c->kind == KIND_PROXY)
 		c->far = c->near;
 	if (c->kind >= KIND_PROXY)
 		return c->near;
 	c->far = port_new(r, i + 1, PORT_ABOVE, c);
-	if (c->far && c->kind == KIND_UP)
+	if (c->kind == KIND_UP)
 		c->near->shortcut = c->far;
-	if (c->far && c->kind == KIND_DOWN)
+	if (c->kind == KIND_DOWN)
 		c->far->shortcut = c->near;
 	return c->far;
 }
@@ -63,23 +58,21 @@ read_open(struct chain *ch)
 
 	ch->flow = &read_flow;
 	r->line = route_line;
-	r->walk.up = (ssize_t)ch->n;
+	r->walk = (struct walk){.up = (ssize_t)ch->n, .quiet = {.expired = end_follow, .arg = ch}};
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
-	r->ports = calloc(2 * ch->total + 1, sizeof(struct port *));
-	p = r->client = r->ports ? port_new(r, 0, ch->has_agent ? PORT_ABOVE : PORT_OUTER, NULL) : NULL;
-	for (i = 0; p && i < ch->n; i++)
+	r->ports = calloc(2 * ch->total + 1, sizeof(*r->ports));
+	if (!r->ports)
+		return -1;
+	p = r->client = port_new(r, 0, ch->has_agent ? PORT_ABOVE : PORT_OUTER, NULL);
+	for (i = 0; i < ch->n; i++)
 		p = add_component(r, &ch->components[i], p);
-	for (; p && i < ch->total; i++) {
+	for (; i < ch->total; i++) {
 		c = &ch->components[i];
 		proxy = ch->components[c->owner].near;
 		c->near = port_new(r, proxy->hop, PORT_BELOW, c);
-		if (!c->near)
-			return -1;
 		c->near->next[ACP_UP] = proxy;
 		LL_APPEND2(proxy->peers, c->near, next_peer);
 	}
-	if (!p)
-		return -1;
 	if (!ch->has_agent) {
 		r->client->name = "conductor";
 		port_join(p, r->client);
@@ -102,16 +95,17 @@ read_free(struct route *r)
 {
 	struct port *p;
 
-	for (size_t i = 0; i < r->n; i++)
-		while (r->ports[i]->calls.open)
-			call_free(r->ports[i]->calls.open);
-	for (size_t i = 0; i < r->n; i++) {
-		p = r->ports[i];
+	/* A direct chain has none. */
+	if (!r->ports)
+		return;
+	for (p = r->ports; p < r->ports + r->n; p++)
+		while (p->calls.open)
+			call_free(p->calls.open);
+	for (p = r->ports; p < r->ports + r->n; p++) {
 		port_close(p);
 		buf_free(&p->queue.held);
 		buf_free(&p->init.request);
 		buf_free(&p->init.response);
-		free(p);
 	}
 	free(r->ports);
 	free(r->reason.why);

@@ -51,22 +51,14 @@ struct calls {
 	uint64_t last_id;
 };
 
-/* By the direction of the messages. */
-struct port_counts {
-	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS];
-};
-
 enum { PORT_TIMES = 128 };
 
-/* How long messages took through a proxy: from the first that it was written to the next that it wrote in that direction. */
-struct port_times {
-	uint64_t since[ACP_DIRECTIONS]; /* us; 0: nothing is under way */
-	uint32_t histogram[PORT_TIMES]; /* logarithmic */
-};
-
 struct port_figures {
-	struct port_counts in, out;
-	struct port_times times;
+	uint64_t in_messages, in_bytes;                           /* from it */
+	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS]; /* to it */
+	/* How long messages took through a proxy: from the first to it to the next from it in that direction. */
+	uint64_t since[ACP_DIRECTIONS]; /* us; 0: nothing is under way */
+	uint32_t times[PORT_TIMES];     /* a logarithmic histogram */
 };
 
 /* Notifications to this process, and from it. */
@@ -117,7 +109,6 @@ struct port {
 
 /* How the end goes through the chain. */
 struct walk {
-	bool left, unread;   /* the client has left; it reads nothing any more */
 	size_t down;         /* the end has gone down to this component ... */
 	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
 	struct loop_timer quiet;
@@ -133,7 +124,7 @@ struct reason {
 
 struct route {
 	struct chain *chain;
-	struct port **ports; /* all of them */
+	struct port *ports;  /* all of them */
 	size_t n;
 	struct port *client;
 	struct logs *logs;   /* --trace, --record; NULL: none */
@@ -232,8 +223,6 @@ bool walk_is_over(const struct chain *);
 void walk_fail(struct component *, const char *what, int status);
 /* The client has left: nothing that it sends is read any more. */
 void walk_client_left(struct chain *);
-/* The client does not read any more. */
-void walk_unread(struct route *);
 /* Has the end begun for this component? */
 bool walk_may_end(const struct component *);
 /* Ends the chain as failed: open requests get -32603. status: the exit status if no component has set one; 0: the components' count. */

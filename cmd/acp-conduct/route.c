@@ -11,9 +11,9 @@ static const struct slice nothing = {NULL, 0};
 
 /* --- messages --- */
 
-/* Without its envelope. */
+/* Without its envelope. session: if the message itself does not name it. */
 static void
-log_message(struct port *p, const struct routed *routed, struct slice text, const struct msg *m)
+log_message(struct port *p, const struct routed *routed, struct slice text, const struct msg *m, struct slice session)
 {
 	struct splices s = {.n = 0};
 
@@ -21,12 +21,12 @@ log_message(struct port *p, const struct routed *routed, struct slice text, cons
 		return;
 	if (routed->envelope)
 		msg_unwrap(m, &routed->inner, &s);
-	logs_message(p->route->logs, p, routed->to, routed->dir, text, &s, &routed->inner, nothing);
+	logs_message(p->route->logs, p, routed->to, routed->dir, text, &s, &routed->inner, session);
 }
 
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
 static void
-cancel(struct port *p, const struct msg *m, const struct routed *routed)
+cancel(struct port *p, const struct msg *m, struct routed *routed)
 {
 	const struct msg *in = &routed->inner;
 	struct slice id = json_get(in->params, acp_request_id);
@@ -38,10 +38,9 @@ cancel(struct port *p, const struct msg *m, const struct routed *routed)
 	if (!c)
 		return;
 	c->cancelled = true;
-	if (routed->envelope)
-		msg_unwrap(m, in, &s);
-	logs_message(p->route->logs, p, c->to, c->dir, m->text, &s, in, c->session);
-	s.n = 0;
+	routed->to = c->to;
+	routed->dir = c->dir;
+	log_message(p, routed, m->text, m, c->session);
 	if (routed->envelope) {
 		splice_value(&s, m->method, in->method);
 		splice_value(&s, slice_between(m->params.p, in->params.p), nothing);
@@ -61,7 +60,7 @@ find_receiver(struct port *p, const struct msg *m, struct routed *routed, const 
 	struct port *to;
 	int code = 0;
 
-	*routed = (struct routed){.inner = *m, .peer = port_peer(p)};
+	*routed = (struct routed){.inner = *m};
 	if (envelope && may_wrap) {
 		if (msg_open_envelope(m, &routed->inner, &peer, why) < 0)
 			code = ACP_ERR_PARAMS;
@@ -123,15 +122,14 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	int code = find_receiver(p, m, &routed, &why);
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && routed.inner.what == ACP_PROXY_INITIALIZE && !routed.envelope) {
-		report_line(&r->chain->report, "%s: is not a proxy: it sent proxy/initialize back; ending the chain", p->name);
-		life_event(p->component, EVENT_NO_PROXY);
+		init_no_proxy(p->component, "sent proxy/initialize back");
 		return;
 	}
 	if (code) {
 		if (m->kind == MSG_REQUEST)
 			report_line(&r->chain->report, "%s: %s: refused", p->name, why);
 		routed.inner = *m;
-		log_message(p, &routed, text, m);
+		log_message(p, &routed, text, m, nothing);
 		send_refusal(p, m, &routed, code, why, nothing);
 		return;
 	}
@@ -143,7 +141,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	p->notes.out[routed.dir] += m->kind == MSG_NOTIFICATION;
 	if (init_successor(p, m, &routed))
 		return;
-	log_message(p, &routed, text, m);
+	log_message(p, &routed, text, m, nothing);
 	initializes = m->kind == MSG_REQUEST && routed.dir == ACP_DOWN &&
 		(routed.inner.what == ACP_INITIALIZE || (routed.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 	if (m->kind == MSG_REQUEST && has_ended(routed.to))
@@ -175,25 +173,14 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 		return;
 	}
 	port_count_time(p, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN);
-	if (init_is_no_proxy(p, c, m)) {
-		if (!send_in_other_dialect(p)) {
-			report_line(&p->route->chain->report, "%s: is not a proxy: it refused proxy/initialize; ending the chain", p->name);
-			life_event(p->component, EVENT_NO_PROXY);
-		}
+	if (init_refused(p, c, m))
 		return;
-	}
 	if (c->what == ACP_INITIALIZE)
 		init_response(p, c, m);
 	send_response(c, block, text, m);
 }
 
 /* --- lines --- */
-
-static enum acp_direction
-direction(const struct port *p)
-{
-	return p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
-}
 
 static void
 noise(struct port *p, const struct line *line, const char *why)
@@ -211,7 +198,6 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	static const char invalid[] = "the response was not valid and could not be forwarded";
 	struct slice id;
 	enum msg_kind meant = msg_guess_kind(line->text, &id);
-	struct buf text = {0};
 	struct call *c = meant == MSG_RESPONSE ? call_find(p, id) : NULL;
 
 	noise(p, line, why);
@@ -222,12 +208,9 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 		c = call_find(p, id);
 	if (c)
 		send_failure(c, ACP_ERR_INTERNAL, invalid, nothing);
-	if (c || meant != MSG_REQUEST)
-		return;
-	if (msg_make_error(&text, id, ACP_ERR_INVALID_REQUEST, why, nothing) < 0)
-		read_no_memory(p->route);
-	else
-		send_own_response(p, ACP_UP, &text);
+	else if (meant == MSG_REQUEST)
+		send_refusal(p, &(struct msg){.kind = MSG_REQUEST, .id = id}, &(struct routed){.dir = ACP_DOWN},
+			ACP_ERR_INVALID_REQUEST, why, nothing);
 }
 
 bool
@@ -248,8 +231,8 @@ route_line(void *arg, enum input_got got, const struct line *line)
 		noise(p, line, "an incomplete line");
 		return true;
 	}
-	p->figures.in.messages[direction(p)]++;
-	p->figures.in.bytes[direction(p)] += line->text.n + 1;
+	p->figures.in_messages++;
+	p->figures.in_bytes += line->text.n + 1;
 	kind = msg_scan(line->text, &m, &error);
 	if (kind == MSG_RESPONSE)
 		response(p, line->block, line->text, &m);

@@ -33,10 +33,10 @@ send_line(const struct outgoing *o)
 
 	if (!to->shortcut) {
 		to->notes.in[o->dir] += o->kind == MSG_NOTIFICATION;
-		to->figures.out.messages[o->dir]++;
-		if (to->figures.times.since[o->dir] == 0)
-			to->figures.times.since[o->dir] = loop_now(to->route->chain->loop);
-		to->figures.out.bytes[o->dir] += port_put(to, o->block, parts, splice_parts(o->text, s->at, s->n, parts), o->now);
+		to->figures.messages[o->dir]++;
+		if (to->figures.since[o->dir] == 0)
+			to->figures.since[o->dir] = loop_now(to->route->chain->loop);
+		to->figures.bytes[o->dir] += port_put(to, o->block, parts, splice_parts(o->text, s->at, s->n, parts), o->now);
 		return;
 	}
 	if (splice_write(o->text, s->at, s->n, &text) < 0) {
@@ -50,8 +50,8 @@ send_line(const struct outgoing *o)
 void
 send_dropped(struct port *p, const char *what, struct slice text)
 {
-	report_line(&p->route->chain->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
-		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
+	report_line(&p->route->chain->report, "%s: %s: dropped: %.*s", p->name, what,
+		(int)(text.n < SHOWN ? text.n : SHOWN), text.p);
 }
 
 struct call *
@@ -88,7 +88,7 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		m = &inner;
 	}
 	if (e == 0 && wraps(to, routed->dir))
-		e = msg_wrap(m, to->init.dialect, routed->peer, &s, &r->with);
+		e = msg_wrap(m, to->init.dialect, from ? port_peer(from) : NULL, &s, &r->with);
 	else if (!routed->envelope && routed->inner.method.p != m->method.p)
 		splice_value(&s, m->method, routed->inner.method);
 	if (e < 0) {
@@ -285,91 +285,4 @@ send_withdrawal(struct port *from)
 		else
 			send_message(NULL, NULL, buf_slice(&text), &routed.inner, &routed);
 	}
-}
-
-/* --- initialize, again --- */
-
-struct slice
-send_initialize_method(const struct port *to, struct buf *name)
-{
-	name->n = 0;
-	if (to->kind != PORT_PROXY)
-		buf_printf(name, "\"%s\"", acp_name(ACP_INITIALIZE, ACP_PLAIN));
-	else
-		buf_printf(name, "\"%s\"", acp_name(ACP_PROXY_INITIALIZE, to->init.dialect));
-	return buf_slice(name);
-}
-
-/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
-static void
-ask(struct port *p, const struct call *c)
-{
-	struct splices s = {.n = 0};
-	SCOPED struct buf name = {0};
-	char number[SLICE_DIGITS];
-	struct msg m;
-
-	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
-		read_no_memory(p->route);
-		return;
-	}
-	splice_value(&s, m.method, send_initialize_method(p, &name));
-	splice_value(&s, m.id, slice_digits(c->id, number));
-	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
-}
-
-/* The open request to initialize, or NULL. */
-static struct call *
-open_initialize(const struct port *p)
-{
-	struct call *c;
-
-	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
-		;
-	return c;
-}
-
-bool
-send_set_other_dialect(struct component *c)
-{
-	struct port *p = c->near;
-	struct port_init *i = &p->init;
-
-	if (c->kind != KIND_PROXY || c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
-		return false;
-	i->tried_both = true;
-	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	return true;
-}
-
-bool
-send_in_other_dialect(struct port *p)
-{
-	struct call *c = open_initialize(p);
-
-	if (!send_set_other_dialect(p->component))
-		return false;
-	p->init.stale = c->id;
-	call_new_id(c);
-	ask(p, c);
-	return true;
-}
-
-int
-send_initialize_again(struct component *component)
-{
-	struct port *p = component->near;
-	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
-	struct msg m;
-
-	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
-		c = call_new(NULL, p, ACP_DOWN, &m);
-		if (c) {
-			c->own = true;
-			c->what = ACP_INITIALIZE;
-		}
-	}
-	if (c)
-		ask(p, c);
-	return c ? 0 : -1;
 }

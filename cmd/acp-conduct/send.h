@@ -8,7 +8,6 @@
 struct routed {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
-	const char *peer;           /* the name of the peer that it comes from; NULL: none */
 	enum acp_direction dir;
 	struct port *to;
 };
@@ -59,24 +58,20 @@ void send_withdrawal(struct port *);
  */
 int send_list_peers(const struct port *proxy, struct slice result, struct splices *, struct buf *with);
 
-/* What initialize is called at this port: a JSON string, in `name`. */
-struct slice send_initialize_method(const struct port *, struct buf *name);
-/* A proxy has died before it was initialized: is the other dialect worth a try? Then it is set. */
-bool send_set_other_dialect(struct component *);
-/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
-bool send_in_other_dialect(struct port *);
-/* Sends a new process of a proxy the request initialize that it was sent. Returns 0, or -1. */
-int send_initialize_again(struct component *);
-
 /* --- init.c: initialization --- */
 
 /* Handles a request to initialize that goes down. */
 void init_request(struct port *, struct slice line, const struct msg *, struct routed *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
 bool init_successor(struct port *, const struct msg *, const struct routed *);
-/* Does this response to initialize show that the proxy needs the other dialect, or that the program is not a proxy? */
-bool init_is_no_proxy(const struct port *, const struct call *, const struct msg *response);
+/* The program is not a proxy, as it `did` something else: reports that, and ends the chain. */
+void init_no_proxy(struct component *, const char *did);
+/* Does this response to initialize show that the proxy needs the other dialect, or is none? Then the first is tried. */
+bool init_refused(struct port *, const struct call *, const struct msg *response);
 /* Notes the response to initialize. */
 void init_response(struct port *, const struct call *, const struct msg *response);
+/* Functions of struct flow. */
+bool init_set_other_dialect(struct component *);
+int init_again(struct component *);
 
 #endif

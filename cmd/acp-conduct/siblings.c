@@ -12,29 +12,22 @@
 
 static const char mcp[] = "acp-mcp";
 
-static bool
-wants_mcp(const struct chain *ch)
-{
-	bool proxies = false;
-
-	for (size_t i = 0; i < ch->n; i++)
-		proxies = proxies || ch->components[i].kind == KIND_PROXY;
-	if (!proxies || !ch->has_agent)
-		return false;
-	/* The agent is the last one. Options that the user has given to one of his own count. */
-	return ch->components[ch->n - 2].kind != KIND_FILTER || !chain_runs(&ch->components[ch->n - 2], mcp);
-}
-
 int
 siblings_add_mcp(struct chain *ch)
 {
-	/* Beside acp-conduct, because both come from one build; else in PATH. */
-	char *path = wants_mcp(ch) ? proc_beside(mcp) : NULL;
 	const char *words[] = {NULL, NULL};
+	const struct component *last;
+	char *path;
 	int r;
 
-	if (!wants_mcp(ch))
+	if (!ch->has_proxies || !ch->has_agent)
 		return 0;
+	/* The agent is the last one. Options that the user has given to one of his own count. */
+	last = &ch->components[ch->n - 2];
+	if (last->kind == KIND_FILTER && chain_runs(last, mcp))
+		return 0;
+	/* Beside acp-conduct, because both come from one build; else in PATH. */
+	path = proc_beside(mcp);
 	if (!path || access(path, X_OK) != 0) {
 		free(path);
 		path = cli_in_path(mcp);

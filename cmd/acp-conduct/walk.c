@@ -26,25 +26,16 @@ walk_may_end(const struct component *c)
 void
 walk_client_left(struct chain *ch)
 {
-	struct route *r = ch->route;
-	struct endpoint *client = &r->client->end;
-
-	if (endpoint_can_read(client)) {
-		endpoint_drain(client);
-		endpoint_pause(client, false);
-	} else {
-		r->walk.left = true;
-	}
+	endpoint_drain(&ch->route->client->end);
+	endpoint_pause(&ch->route->client->end, false);
 	end_begin(ch);
 }
 
-void
-walk_unread(struct route *r)
+/* Has all been read that it sent? */
+static bool
+has_left(const struct route *r)
 {
-	r->client->queue.live = false;
-	r->walk.left = r->walk.unread = true;
-	endpoint_close(&r->client->end);
-	end_begin(r->chain);
+	return !endpoint_can_read(&r->client->end);
 }
 
 /* --- a chain that has failed --- */
@@ -53,6 +44,7 @@ void
 walk_break(struct route *r, const char *why, int status)
 {
 	struct chain *ch = r->chain;
+	struct port *p;
 
 	if (ch->end.broken)
 		return;
@@ -62,14 +54,14 @@ walk_break(struct route *r, const char *why, int status)
 	if (status && ch->end.other_status == 0)
 		ch->end.other_status = status;
 	loop_remove_timer(r->chain->loop, &r->init);
-	for (size_t i = 0; i < r->n; i++)
-		send_all_ended(r->ports[i]);
+	for (p = r->ports; p < r->ports + r->n; p++)
+		send_all_ended(p);
 	/* No proxy is initialized any more: what waits for that goes on. */
-	for (size_t i = 0; i < r->n; i++) {
-		if (!r->ports[i]->component || !life_runs(r->ports[i]->component))
+	for (p = r->ports; p < r->ports + r->n; p++) {
+		if (!p->component || !life_runs(p->component))
 			continue;
-		life_event(r->ports[i]->component, EVENT_INITIALIZED);
-		port_go_live(r->ports[i]);
+		life_event(p->component, EVENT_INITIALIZED);
+		port_go_live(p);
 	}
 	/* What the client has sent by now is still read. */
 	walk_client_left(ch);
@@ -109,19 +101,20 @@ static bool
 is_quiet(struct route *r)
 {
 	struct chain *ch = r->chain;
+	const struct component *c;
 	uint64_t cpu = 0, now = loop_clock();
 	bool owes = false;
 
-	if (r->client->calls.sent && ch->end.signals == 0 && !r->walk.unread)
+	if (r->client->calls.sent && ch->end.signals == 0 && endpoint_can_write(&r->client->end))
 		return false;
-	for (size_t i = 0; i < ch->n; i++) {
-		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
-			if (is_under_way(&ch->components[i]))
-				return false;
-			if (ch->components[i].far && owes_something(&ch->components[i])) {
-				owes = true;
-				cpu += system_cpu_time(ch->components[i].process.pid);
-			}
+	for (c = ch->components; c < ch->components + ch->n; c++) {
+		if (!life_runs(c) && c->life != LIFE_DYING)
+			continue;
+		if (is_under_way(c))
+			return false;
+		if (c->far && owes_something(c)) {
+			owes = true;
+			cpu += system_cpu_time(c->process.pid);
 		}
 	}
 	if (cpu > r->walk.cpu + WORK || cpu < r->walk.cpu) {
@@ -144,9 +137,7 @@ go_down(struct route *r, bool hurry)
 		if (c->kind == KIND_PROXY || c->kind == KIND_UP || c->life == LIFE_NONE || c->life >= LIFE_ENDED)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
-			/* Looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
-			r->walk.quiet.expired = end_follow;
-			r->walk.quiet.arg = ch;
+			/* Looks again, for nobody reports that a pipe is empty. */
 			if (!r->walk.quiet.added)
 				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
@@ -189,7 +180,7 @@ may_go_up(struct route *r, bool hurry)
 	struct component *agent = chain_agent(ch);
 
 	if (!agent)
-		return r->walk.left && r->walk.down == ch->n && (hurry || is_quiet(r));
+		return has_left(r) && r->walk.down == ch->n && (hurry || is_quiet(r));
 	if (life_is_over(agent) && endpoint_can_read(&agent->near->end) && hurry)
 		endpoint_drain(&agent->near->end);
 	return (agent->life >= LIFE_ENDED || (agent->life == LIFE_NONE && ch->end.broken)) && !endpoint_can_read(&agent->near->end);
@@ -213,10 +204,10 @@ go_up(struct route *r)
 			return;
 	}
 	/* What the client has sent by now is still refused. */
-	if (endpoint_can_read(&r->client->end))
-		walk_client_left(ch);
-	else
+	if (has_left(r))
 		port_finish(r->client);
+	else
+		walk_client_left(ch);
 }
 
 bool
@@ -229,17 +220,17 @@ walk_proceed(struct chain *ch, bool hurry)
 	if (r->flow_changed)
 		read_admit(r);
 	/* The client has hung up, and what it sent last finds no room: it is not read any further. */
-	if (hurry && r->client->end.hung_up && !r->walk.left) {
+	if (hurry && r->client->end.hung_up && !has_left(r)) {
 		endpoint_close_in(&r->client->end);
-		r->walk.left = moved = true;
+		moved = true;
 	}
-	if (r->walk.left && !r->started) {
+	if (has_left(r) && !r->started) {
 		ch->end.broken = true;
 		r->walk.down = ch->n;
 	}
-	if (r->walk.left && r->walk.up == n)
+	if (has_left(r) && r->walk.up == n)
 		moved = go_down(r, hurry) || moved;
-	if (r->walk.up == n && (r->walk.left || ch->end.broken || ch->has_agent) && may_go_up(r, hurry)) {
+	if (r->walk.up == n && (has_left(r) || ch->end.broken || ch->has_agent) && may_go_up(r, hurry)) {
 		r->walk.up = ch->has_agent ? n - 2 : n - 1;
 		end_renew(ch);
 	}
@@ -259,9 +250,8 @@ walk_progress(const struct chain *ch)
 
 	for (size_t i = 0; i < ch->total; i++)
 		h = h * 1000003 + ch->components[i].life;
-	for (size_t i = 0; i < r->n; i++) {
-		p = r->ports[i];
-		h = h * 1000003 + p->end.out.written + p->figures.in.bytes[ACP_DOWN] + p->figures.in.bytes[ACP_UP];
+	for (p = r->ports; p < r->ports + r->n; p++) {
+		h = h * 1000003 + p->end.out.written + p->figures.in_bytes;
 		h = h * 31 + (p->queue.unread_end < 0 ? 0 : (uint64_t)system_unread(p->queue.unread_end));
 	}
 	return h;
