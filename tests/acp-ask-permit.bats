@@ -9,7 +9,7 @@ setup() {
 }
 
 teardown() {
-	end_left_over
+	ask_teardown
 }
 
 outcomes() {

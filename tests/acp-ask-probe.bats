@@ -9,7 +9,7 @@ setup() {
 }
 
 teardown() {
-	end_left_over
+	ask_teardown -i capability # it tries what is not advertised, too
 }
 
 # methods ["METHOD":RESPONSE,]: an agent with these; the others of a session it does not have.

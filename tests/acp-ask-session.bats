@@ -9,7 +9,7 @@ setup() {
 }
 
 teardown() {
-	end_left_over
+	ask_teardown
 }
 
 # opened: the requests after initialize and before the prompt.

@@ -11,7 +11,7 @@ setup() {
 }
 
 teardown() {
-	end_left_over
+	ask_teardown
 }
 
 # steps METHOD PARAMS...: the steps of a turn that sends these requests.

@@ -9,7 +9,7 @@ setup() {
 }
 
 teardown() {
-	end_left_over
+	ask_teardown
 }
 
 @test "the text of the agent goes to standard output, and ends with a newline" {

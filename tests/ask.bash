@@ -46,6 +46,12 @@ checked() {
 	acp-check --from client "$@" s.rec
 }
 
+# In teardown: ends what is left over, and whatever was sent to that agent is right. (An agent that dies leaves requests unanswered.)
+ask_teardown() {
+	end_left_over
+	[[ ! -e ask.rec ]] || acp-check -l note --from client -i unanswered "$@" ask.rec
+}
+
 # typed LINES COMMAND...: runs it at a terminal at which the lines are typed, each when the last line of the screen waits for it;
 # $output is the screen, $status the exit status.
 # shellcheck disable=SC2034 # the test looks at them

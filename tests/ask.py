@@ -20,7 +20,7 @@
     {"stop": R, "members": {...}}      ends the turn (else end_turn)
     {"error": E}       the prompt's response is an error
 
-What comes from the client is appended to the file `in`, a line each."""
+What comes from the client is appended to the file `in`, a line each; both sides to ask.rec, a recording without times."""
 import json
 import os
 import sys
@@ -28,6 +28,8 @@ import time
 
 script = json.load(open(sys.argv[1]))
 seen = open("in", "ab", buffering=0)
+recording = open("ask.rec", "ab", buffering=0)
+recording.write(b'{"acp-recording":1,"started":"2026-01-01T00:00:00Z"}\n')
 version = script.get("version", 1)
 out = sys.stdout.buffer
 ids = 1000
@@ -36,11 +38,32 @@ ids = 1000
 class Client:
     cancelled = False
     answers = 0
+    part = b""  # of a line that is sent in pieces
 
 
-def send(m):
-    out.write((json.dumps({"jsonrpc": "2.0", **m}, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass"))
+def record(side, line):
+    try:
+        json.loads(line)
+        recording.write(b'{"t":0,"from":"%s","msg":%s}\n' % (side, line))
+    except ValueError:
+        recording.write(b'{"t":0,"from":"%s","noise":%s}\n' % (side, json.dumps(line.decode("latin-1")).encode()))
+
+
+# Of a message that is sent many times the recording has one.
+def send(m, times=1):
+    line = json.dumps({"jsonrpc": "2.0", **m}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    record(b"agent", line)
+    for _ in range(times):
+        out.write(line + b"\n")
+        out.flush()
+
+
+def send_raw(text):
+    out.write(text)
     out.flush()
+    *lines, Client.part = (Client.part + text).split(b"\n")
+    for line in lines:
+        record(b"agent", line)
 
 
 def receive():
@@ -49,14 +72,15 @@ def receive():
         for u in script.get("last", []):
             update(u)
         sys.exit(script.get("status", 0))
+    record(b"client", line.rstrip(b"\n"))
     seen.write(line)
     m = json.loads(line)
     Client.answers += "method" not in m
     return m
 
 
-def update(u, session="s1"):
-    send({"method": "session/update", "params": {"sessionId": session, "update": u}})
+def update(u, session="s1", times=1):
+    send({"method": "session/update", "params": {"sessionId": session, "update": u}}, times)
 
 
 def handle(m):
@@ -111,8 +135,7 @@ def turn(prompt):
             chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": s["text"]}}
             if version == 2 or "message" in s:
                 chunk["messageId"] = s.get("message", "m1")
-            for _ in range(s.get("times", 1)):
-                update(chunk)
+            update(chunk, times=s.get("times", 1))
         elif "ask" in s:
             ids += 1
             n = s.get("id", ids)
@@ -122,8 +145,7 @@ def turn(prompt):
         elif "tell" in s:
             send({"method": s["tell"], "params": s["params"]})
         elif "raw" in s:
-            out.write(s["raw"].encode("latin-1") * s.get("times", 1))
-            out.flush()
+            send_raw(s["raw"].encode("latin-1") * s.get("times", 1))
         elif "err" in s:
             sys.stderr.write(s["err"])
             sys.stderr.flush()
