@@ -186,6 +186,25 @@ form() {
 	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities')" '{}'
 }
 
+@test "what a request and a form say obeys no terminal" {
+	agent '{"turns":[[{"ask":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c","title":"T\u001b[2J\u009bx"},
+		"options":[{"optionId":"a","name":"A\u001b[2J\u009bx","kind":"allow_once"}]}},
+		{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"M\u001b[2J","requestedSchema":{"type":"object",
+		"properties":{"n":{"type":"string","title":"N\u001b[2J","description":"D\u001b[2J","default":"d\u009bx"}}}}}]]}'
+	LC_ALL=C.UTF-8 typed $'1\n' ask_at_terminal
+	assert_line '  1) A^[[2J<U+009B>x'
+	assert_line 'form: M^[[2J'
+	assert_line --partial 'value ["d<U+009B>x"]: '
+	run ! grep -aE $'\e\[2J|\u9b' <<<"$output"
+	assert_equal "$(sent 'select(.id == 1002).result.content.n == "d\u009bx"')" true
+}
+
+@test "a form that is a page is cancelled" {
+	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"url","message":"m","elicitationId":"e","url":"https://example.com"}}]]}'
+	typed '' ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"cancel"}'
+}
+
 @test "a person fills in a form, field by field; Ctrl-D declines" {
 	form
 	typed $'Ann\nx\n3\n\n2\n1, b' ask_at_terminal

@@ -74,6 +74,30 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_output 'acp-ask: --resume s1: the agent cannot do that'
 }
 
+@test "a history is printed as messages alone" {
+	local version
+	for version in 1 2; do
+		agent '{"version":'$version',"history":['"$(call old 'Old call' | jq -c .update),$(called old | jq -c .update)"',
+			{"sessionUpdate":"agent_message_chunk","messageId":"m0","content":{"type":"text","text":"old text"}}],
+			"initialize":{'"$( ((version == 2)) && echo '"capabilities":{"session":{}}' || echo '"agentCapabilities":{"loadSession":true}')"'},"turns":[[{"text":"new text"}]]}'
+		run -0 --separate-stderr ask --protocol $version --load s1 hi
+		assert_output 'new text'
+		assert_equal "$stderr" ''
+		assert_equal "$(ask --protocol $version --load s1 -f json hi | jq -c '[.text, .tool_calls]')" '["new text",[]]'
+		run -0 ask --protocol $version --load s1 -f ndjson hi
+		assert_output --partial 'old text'
+	done
+}
+
+@test "in version 2 servers and options are set in its words" {
+	agent '{"version":2,"initialize":{"capabilities":{"session":{"mcp":{"stdio":{},"http":{}}}}},
+		"new":{"configOptions":[{"configId":"md","category":"mode","type":"select","options":[{"value":"plan","name":"Plan"}]},{"configId":"fast","type":"boolean"}]},"result":{"configOptions":[]}}'
+	ask --protocol 2 --mcp 'a=srv x' --mcp-url 'u=http://127.0.0.1/x' --mode plan --config fast=false hi
+	assert_equal "$(opened | jq -c '.[1].mcpServers // .[1]')" '[{"type":"stdio","name":"a","command":"srv","args":["x"],"env":[]},{"type":"http","name":"u","url":"http://127.0.0.1/x","headers":[]}]
+{"sessionId":"s1","configId":"md","value":"plan","type":"id"}
+{"sessionId":"s1","configId":"fast","value":false,"type":"boolean"}'
+}
+
 @test "in version 2 a history is a resume that replays from the start" {
 	agent '{"version":2}'
 	ask --protocol 2 --load s1 hi

@@ -100,6 +100,29 @@ prompts() {
 	assert_equal "$(prompts)" $'"go"\n"more"'
 }
 
+@test "a second Ctrl-C in the same turn ends the conversation, which asks for nothing more" {
+	agent '{"turns":[[{"text":"now> "},{"wait":"session/cancel"},{"text":"still> "},{"wait":"x"}]]}'
+	talk $'go\n\x03\n\x03'
+	assert_equal "$status" 130
+	assert_equal "${lines[*]: -1}" 'now> ^Cstill> ^C'
+}
+
+@test "Ctrl-C while a line is typed discards it" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	agent '{}'
+	talk $'wrong\x03\nright\n\x04'
+	assert_equal "$(prompts)" '"right"'
+	assert_equal "$status" 0
+}
+
+@test "Ctrl-C at a permission request cancels the turn, and the conversation goes on" {
+	agent '{"turns":[['"$(call c1),$(permission c1)"',{"wait":"session/cancel"},{"stop":"cancelled"}],[{"text":"next"}]]}'
+	talk $'go\n\x03\nmore\n\x04'
+	assert_line next
+	assert_equal "$(sent 'select(.id == 1001).result.outcome')" '{"outcome":"cancelled"}'
+	assert_equal "$status" 0
+}
+
 @test "a conversation has text only, and a terminal" {
 	agent '{}'
 	talk '' -f json
@@ -117,4 +140,13 @@ prompts() {
 	rm in
 	talk $'\x10\n\x04'
 	assert_equal "$(prompts)" '"/review now"'
+}
+
+@test "Tab completes no command whose name would control the terminal" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"a\u009b2Jb","description":"A"},
+		{"name":"c\nd","description":"C"},{"name":"e\u001b[2J","description":"E"},{"name":"é","description":"F"}]}]}'
+	LC_ALL=C.UTF-8 talk $'hi\n/a\t\n/c\t\n/e\t\n/\t\n\x04'
+	assert_equal "$(prompts)" $'"hi"\n"/a"\n"/c"\n"/e"\n"/é "'
+	run ! grep -a $'\u9b' <<<"$output"
 }

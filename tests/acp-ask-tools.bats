@@ -144,6 +144,24 @@ request() {
 	run ! kill -0 "$(<pid)"
 }
 
+# bats test_tags=slow
+@test "a command, and what it has started, ends with the session, however that ends" {
+	local how
+	while IFS='|' read -r status how options; do
+		rm -f pid in
+		terminal "$(request create '"command":"sleep 1000 & echo $! >pid; wait"')" \
+		    "$(request create '"command":"until [ -s pid ]; do sleep 0.01; done"')" "$(request wait_for_exit '"terminalId":"t5"')" "$how"
+		run -"$status" ask -q $options --terminal hi
+		# Who takes it over may not have waited for it yet.
+		[[ ! -e /proc/$(<pid) || $(</proc/"$(<pid)"/stat) == *') Z '* ]]
+	done <<-'END'
+		0|{"text":"x"}|
+		5|{"exit":5}|
+		124|{"wait":"session/cancel"}|--timeout 1s
+		1|{"stop":"refusal"}|
+	END
+}
+
 @test "a terminal that is released ends its command, and who waits for that has a response" {
 	terminal "$(request create '"command":"sleep","args":["1000"]')" "$(request wait_for_exit | jq -c '.later = true')" "$(request release)" '{"answers":3}'
 	ask -q --terminal hi

@@ -72,9 +72,11 @@ teardown() {
 @test "a recording plays the agent" {
 	for file in "$FIXTURES"/*.jsonl "$FIXTURES/demo.rec"; do
 		status=0
-		acp-ask -q --timeout 1m --grace 1s hi -- acp-replay --match shape --on-miss next "$file" >got 2>err || status=$?
+		rm -f s.rec
+		acp-ask -q --timeout 1m --grace 1s hi -- acp-tap -o s.rec -- acp-replay --match shape --on-miss next "$file" >got 2>err || status=$?
 		echo "$file: $status"; cat err
 		((status < 2))
+		run -0 checked
 	done
 }
 
@@ -146,6 +148,41 @@ teardown() {
 	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[] | [.type, .text // .uri]')" \
 		'["text","f.txt:\ncontent\n"]
 ["resource_link","file://'"$PWD"'/i.png"]'
+}
+
+@test "a file that has no path of its own, as of a process substitution, is attached" {
+	agent '{}'
+	run -0 bash -c 'exec acp-ask @<(echo content) -- "$@"' - "${AGENT[@]}"
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[0].text')" '"/dev/fd/63:\ncontent\n"'
+	agent '{"initialize":{"agentCapabilities":{"promptCapabilities":{"embeddedContext":true}}}}'
+	rm in
+	run -0 bash -c 'exec acp-ask @<(echo content) -- "$@"' - "${AGENT[@]}"
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[0].resource.uri')" '"file:///dev/fd/63"'
+}
+
+@test "the type of a file is that of its name, in any case; its URI is escaped" {
+	local name
+	agent '{"initialize":{"agentCapabilities":{"promptCapabilities":{"embeddedContext":true,"image":true,"audio":true}}}}'
+	for name in a.PNG b.jpg c.wav d.pdf e; do
+		printf '\377' >"$name"
+	done
+	printf '{}' >'a b#é.json'
+	ask @a.PNG @b.jpg @c.wav @d.pdf @e '@a b#é.json'
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[] | [.type, .mimeType // .resource.mimeType]' | tr -d '[]"' | tr ',\n' '= ')" \
+		'image=image/png image=image/jpeg audio=audio/wav resource=application/pdf resource=application/octet-stream resource=application/json '
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[-1].resource.uri')" '"file://'"$PWD"'/a%20b%23%C3%A9.json"'
+	agent '{"version":2,"initialize":{"capabilities":{"session":{"prompt":{"image":{},"embeddedContext":{}}}}}}'
+	rm in
+	ask --protocol 2 @a.PNG @d.pdf
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[] | [.type, .mimeType // .resource.mimeType]' | tr -d '\n')" \
+		'["image","image/png"]["resource","application/pdf"]'
+}
+
+@test "standard input that is a terminal is not attached" {
+	agent '{}'
+	typed '' ask_at_terminal
+	assert_equal "$status" 0
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt')" '[{"type":"text","text":"hi"}]'
 }
 
 @test "what is wrong on the command line" {
@@ -236,6 +273,19 @@ ended() {
 	wait_for grep -q session/cancel in
 	kill -INT $!
 	ended 130
+}
+
+@test "SIGTERM and SIGHUP cancel the turn, too" {
+	local signal
+	for signal in TERM HUP; do
+		agent '{"turns":[[{"text":"x"},{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
+		rm -f in
+		acp-ask hi -- "${AGENT[@]}" >out &
+		wait_for grep -q x out
+		kill -$signal $!
+		ended $((128 + $(kill -l $signal)))
+		assert_equal "$(sent 'select(.method == "session/cancel").params')" '{"sessionId":"s1"}'
+	done
 }
 
 @test "an open permission request is answered with cancelled when the turn is" {
@@ -373,12 +423,12 @@ ended() {
 
 # bats test_tags=slow
 @test "every recorded session serves as the agent" {
-	for recording in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec "$FIXTURES"/agents/*.jsonl; do
+	for recording in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec "$FIXTURES"/agents/*.jsonl "$FIXTURES"/live/*.rec; do
 		version=1
 		[[ $recording != */v2-* ]] || version=2
 		rm -f s.rec
 		acp-ask --protocol "$version" --permit '*=allow_once' -f json hi -- acp-tap -o s.rec -- acp-replay --match shape "$recording" 2>err >got ||
-			grep -q 'the client left before "session/prompt"' err
+			grep -q 'the client left before "session/prompt"' err || [[ $recording == */codex.rec ]] # that was sent SIGTERM
 		jq -e '.stop_reason == "end_turn" and (.text | length > 0)' got
 		run -0 checked
 	done

@@ -5,6 +5,7 @@
   initialize   members for the response to initialize
   methods      {METHOD: {"result": R} or {"error": E}}
   updates      updates that follow the response to session/new
+  history      updates before the response to session/load, or to session/resume where that asks for them
   last         updates that the agent sends at the end of its input
   turns        a list of turns, each a list of steps:
     {"update": U}      session/update
@@ -104,7 +105,11 @@ def handle(m):
             update(u)
     elif method == "session/prompt":
         turn(m)
-    elif method in ("authenticate", "auth/login", "session/set_mode", "session/set_config_option", "session/resume", "session/load",
+    elif method == "session/load" or (method == "session/resume" and "replayFrom" in m["params"]):
+        for u in script.get("history", []):
+            update(u)
+        send({"id": m["id"], "result": script.get("result", {})})
+    elif method in ("authenticate", "auth/login", "session/set_mode", "session/set_config_option", "session/resume",
                     "session/close", "session/set_title"):
         send({"id": m["id"], "result": script.get("result", {})})
     else:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """typist.py LINES [OPTION...]: runs `acp-ask OPTION... hi -- ask.py a.json` (ask_at_terminal stands for that) or another COMMAND at a
 terminal of its own, and types each line of LINES when the screen's last line is a prompt: it ends with ": " or "> " and has no newline.
+What stands before an interrupt at the end of a line is typed first, and the interrupt when the screen shows it.
 Prints the screen, without carriage returns. Exits as the command does."""
 import os
 import pty
@@ -17,6 +18,8 @@ pid, fd = pty.fork()
 if pid == 0:
     os.execvp(command[0], command)
 screen, seen = b"", 0
+prompts = (b": ", b"> ")
+waits_for = prompts
 while True:
     try:
         data = os.read(fd, 4096)
@@ -27,8 +30,14 @@ while True:
     screen += data
     # What is drawn over and over is no prompt.
     new = screen[seen:]
-    if lines and (new.endswith(b": ") or new.endswith(b"> ")):
+    if lines and new.endswith(waits_for):
         line = lines.pop(0)
+        waits_for = prompts
+        if line.endswith("\x03") and len(line) > 1:
+            line, waits_for = line[:-1], line[:-1].encode()
+            lines.insert(0, "\x03")
+            os.write(fd, line.encode())
+            continue
         # After an end of input or an interrupt there is no newline.
         keys = line.endswith(("\x04", "\x03"))
         os.write(fd, line.encode() + (b"" if keys else b"\n"))

@@ -106,22 +106,23 @@ on_typed(void *arg, short revents)
 	rl_callback_read_char();
 }
 
-/* The commands of the agent that begin with this text, one at each call. */
+/* The commands of the agent that begin with this text, one at each call. A name that might control the terminal is none. */
 static char *
 next_command(const char *text, int state)
 {
 	static struct json_iter it;
 	SCOPED struct buf room = {0};
 	struct slice command;
-	char *name;
 
 	if (state == 0)
 		it = (struct json_iter){.in = buf_slice(&typing->commands)};
 	while (next_item(&it, &command)) {
-		name = bytes_printf("/%s", plain_of(json_get(command, "name"), &room));
-		if (name && strncmp(name, text, strlen(text)) == 0)
-			return name;
-		free(name);
+		SCOPED struct buf plain = {0};
+		const char *name = plain_of(json_get(command, "name"), &room);
+
+		need(text_plain(&plain, slice_of(name)));
+		if (slice_is(buf_slice(&plain), name) && strncmp(name, text + 1, strlen(text + 1)) == 0)
+			return bytes_printf("/%s", name);
 	}
 	return NULL;
 }
@@ -501,7 +502,7 @@ talk_run(struct ask *a)
 	struct person *t = &a->person;
 	SCOPED struct buf text = {0};
 
-	for (;;) {
+	while (!a->over) {
 		t->text.n = 0;
 		t->done = false;
 		if (!a->asked)

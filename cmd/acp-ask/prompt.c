@@ -18,9 +18,8 @@ put_file(struct ask *a, const char *path, struct buf *to)
 	read_named("@", path, a->options->line_limit / 2, &content);
 	text = json_utf8(buf_slice(&content));
 	need(text ? 0 : base64_encode(buf_slice(&content), &base64));
-	real = realpath(path, NULL);
-	need(real ? 0 : -1);
-	put_object(to, {"path", string_in(&shown, slice_of(path))}, {"real", string_in(&whole, slice_of(real))},
+	real = realpath(path, NULL); /* a pipe that has no name has none */
+	put_object(to, {"path", string_in(&shown, slice_of(path))}, {"real", string_in(&whole, slice_of(real ? real : path))},
 		{text ? "text" : "data", string_in(&value, buf_slice(text ? &content : &base64))});
 	free(real);
 }
