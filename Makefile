@@ -149,7 +149,7 @@ $(B)/cmd/acp-ask/put.o: ALL_CPPFLAGS += -I$(B)
 
 ifdef HAVE_READLINE
 $(B)/bin/acp-ask: LDLIBS += -lreadline
-$(B)/cmd/acp-ask/person.o: ALL_CPPFLAGS += -DHAVE_READLINE
+$(B)/cmd/acp-ask/line.o: ALL_CPPFLAGS += -DHAVE_READLINE
 endif
 
 $(B)/bin/acp-top: LDLIBS += -lncursesw

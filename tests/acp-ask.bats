@@ -279,9 +279,9 @@ ended() {
 	local signal
 	for signal in TERM HUP; do
 		agent '{"turns":[[{"text":"x"},{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
-		rm -f in
+		rm -f in out
 		acp-ask hi -- "${AGENT[@]}" >out &
-		wait_for grep -q x out
+		wait_for grep -qs x out
 		kill -$signal $!
 		ended $((128 + $(kill -l $signal)))
 		assert_equal "$(sent 'select(.method == "session/cancel").params')" '{"sessionId":"s1"}'

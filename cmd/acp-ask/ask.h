@@ -37,6 +37,8 @@ struct options {
 	const char **tools;      /* that stand before the agent there; or NULL */
 };
 
+struct ask;
+
 /* The prompt that runs, or ran last. What the agent has not reported is empty. */
 struct turn {
 	bool running, over, failed;
@@ -72,12 +74,16 @@ struct agent {
 	int status;             /* as waitpid has it, once it is reaped */
 };
 
-/* The person at the terminal, who is asked for a line at a time (person.c). */
-struct person {
+/* The line that a person types at the terminal (line.c). */
+struct typed_line {
 	struct loop_fd fd;      /* the terminal; -1: there is none */
 	bool asks;              /* for a line, now */
 	struct buf prompt;      /* of it, without readline */
-	/* a conversation */
+	void (*got)(struct ask *, struct slice line, bool ended); /* a line was typed, or (ended) there will be none */
+};
+
+/* A conversation (person.c). */
+struct talk {
 	struct buf text;        /* of the prompt */
 	bool done, ended;       /* no line of it is to be typed (else as soon as no question is shown); there will be none */
 };
@@ -98,7 +104,8 @@ struct ask {
 	bool files;              /* it has files: these become blocks when it is known what the agent accepts */
 	struct turn turn;
 	struct show show;
-	struct person person;
+	struct typed_line line;
+	struct talk talk;
 	struct terminal *terminals;
 	struct question *questions, *asked; /* that have no response yet; the one that the person is shown, or NULL */
 	struct permits permits;  /* the programs of --permit-by */
@@ -206,6 +213,19 @@ void prompt_run(struct ask *, struct slice content, uint64_t cancel_after);
 /* Runs the script; or checks it, which ends the program where it is none. */
 void script_run(struct ask *, bool checks);
 
+/* --- line.c --- */
+
+void line_open(struct ask *, void (*got)(struct ask *, struct slice, bool ended));
+void line_close(struct ask *);
+/* Asks for a line: after it, or line_leave, it is over. */
+void line_ask(struct ask *, struct slice prompt);
+/* False: none was asked for. */
+bool line_leave(struct ask *);
+/* Something was printed while a line is asked for: shows it anew. */
+void line_redraw(const struct ask *);
+/* Has something been typed that can be discarded? */
+bool line_has_text(const struct ask *);
+
 /* --- person.c --- */
 
 void person_open(struct ask *);
@@ -213,8 +233,6 @@ void person_open(struct ask *);
 void person_close(struct ask *);
 /* Is there one who can be asked? */
 bool person_is_there(const struct ask *);
-/* Something was printed: shows the line that is typed anew. */
-void person_redraw(struct ask *);
 /* Responds to a permission request or an elicitation, at once or later. */
 void answer_begin(struct ask *, const struct msg *);
 /* The agent does not wait for the response to this request any more; or (p NULL) the turn was cancelled, and so are all questions. */

@@ -1,26 +1,10 @@
-/*
- * The person at the terminal, who types a line where one is asked for, edited with readline, where that is there: permission requests
- * and elicitations, which rules and programs may decide, too; and a conversation.
- */
-#include <errno.h>
-#include <fcntl.h>
+/* The person at the terminal: permission requests and elicitations, which rules and programs may decide, too; and a conversation. */
 #include <fnmatch.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <utlist.h>
-#ifdef HAVE_READLINE
-#include <readline/history.h>
-#include <readline/readline.h>
-#endif
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/base/text.h"
-#include "lib/run/directory.h"
-#include "lib/run/proc.h"
-
-enum { HISTORY = 1000 };
 
 /* A request that waits for a person or a program. */
 struct question {
@@ -40,33 +24,32 @@ struct question {
 static void
 leave_line(struct ask *a)
 {
-	if (!a->person.asks)
-		return;
-	a->person.asks = false;
-	loop_watch(a->loop, &a->person.fd, LOOP_PAUSED);
-#ifdef HAVE_READLINE
-	rl_callback_handler_remove();
-#endif
-	if (a->show.held.n)
+	if (line_leave(a) && a->show.held.n)
 		show_clear(a);
 }
 
-static void ask_line(struct ask *, struct slice prompt);
+static void
+ask_line(struct ask *a, struct slice prompt)
+{
+	show_clear(a);
+	a->show.prompts = true;
+	line_ask(a, prompt);
+}
+
 static void answer_typed(struct ask *, struct slice typed, bool ended);
 
 /* The conversation goes on: asks for a prompt, or the rest of one. */
 static void
 go_on(struct ask *a)
 {
-	if (!a->person.done)
-		ask_line(a, slice_of(a->person.text.n ? ">> " : "> "));
+	if (!a->talk.done)
+		ask_line(a, slice_of(a->talk.text.n ? ">> " : "> "));
 }
 
-/* A line was typed, or (ended) there will be none. */
 static void
 got_line(struct ask *a, struct slice line, bool ended)
 {
-	struct person *t = &a->person;
+	struct talk *t = &a->talk;
 	bool more = line.n > 0 && line.p[line.n - 1] == '\\';
 
 	a->show.prompts = ended;
@@ -84,141 +67,18 @@ got_line(struct ask *a, struct slice line, bool ended)
 	go_on(a);
 }
 
-#ifdef HAVE_READLINE
-
-static struct ask *typing; /* readline calls us without an argument */
-static char *history;      /* the path of the file */
-
-static void
-on_line(char *line)
-{
-	if (line && *line && !typing->asked)
-		add_history(line);
-	got_line(typing, slice_of(line ? line : ""), !line);
-	free(line);
-}
-
-static void
-on_typed(void *arg, short revents)
-{
-	(void)arg;
-	(void)revents;
-	rl_callback_read_char();
-}
-
-/* The commands of the agent that begin with this text, one at each call. A name that might control the terminal is none. */
-static char *
-next_command(const char *text, int state)
-{
-	static struct json_iter it;
-	SCOPED struct buf room = {0};
-	struct slice command;
-
-	if (state == 0)
-		it = (struct json_iter){.in = buf_slice(&typing->commands)};
-	while (next_item(&it, &command)) {
-		SCOPED struct buf plain = {0};
-		const char *name = plain_of(json_get(command, "name"), &room);
-
-		need(text_plain(&plain, slice_of(name)));
-		if (slice_is(buf_slice(&plain), name) && strncmp(name, text + 1, strlen(text + 1)) == 0)
-			return bytes_printf("/%s", name);
-	}
-	return NULL;
-}
-
-static char **
-complete(const char *text, int start, int end)
-{
-	(void)end;
-	rl_attempted_completion_over = 1;
-	return start == 0 && *text == '/' && !typing->asked ? rl_completion_matches(text, next_command) : NULL;
-}
-
-#else /* lines as the terminal gives them */
-
-static void
-on_typed(void *arg, short revents)
-{
-	struct ask *a = arg;
-	char line[4096]; /* the longest */
-	ssize_t n = read(a->person.fd.fd, line, sizeof(line));
-
-	(void)revents;
-	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-		got_line(a, slice(line, n > 0 ? (size_t)n - (line[n - 1] == '\n') : 0), n <= 0);
-}
-
-#endif
-
-/* Asks for a line: got_line gets it. Then, or by leave_line, it is over. */
-static void
-ask_line(struct ask *a, struct slice prompt)
-{
-	SCOPED struct buf plain = {0};
-
-	need(text_plain(&plain, prompt));
-	need(buf_string(&plain) ? 0 : -1);
-	show_clear(a);
-	a->show.prompts = a->person.asks = true;
-#ifdef HAVE_READLINE
-	rl_callback_handler_install(plain.p, on_line);
-#else
-	a->person.prompt.n = 0;
-	put_slice(&a->person.prompt, buf_slice(&plain));
-	cli_write_now(STDERR_FILENO, buf_slice(&plain));
-#endif
-	loop_watch(a->loop, &a->person.fd, POLLIN);
-}
-
-void
-person_redraw(struct ask *a)
-{
-	if (!a->person.asks)
-		return;
-	a->show.prompts = true;
-#ifdef HAVE_READLINE
-	rl_on_new_line();
-	rl_redisplay();
-#else
-	cli_write_now(STDERR_FILENO, buf_slice(&a->person.prompt));
-#endif
-}
-
 void
 person_open(struct ask *a)
 {
-	int fd = -1;
-
-	if (a->talks)
-		fd = proc_copy(STDIN_FILENO);
-	else if (a->show.animated)
-		fd = proc_claim(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
-	a->person = (struct person){.fd = {.fd = fd, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}, .done = true};
-	if (fd < 0)
-		return;
-	loop_add_fd(a->loop, &a->person.fd);
-	signal(SIGTTOU, SIG_IGN); /* so that the terminal can be given to another, and taken back */
-#ifdef HAVE_READLINE
-	history = directory_state("history", true);
-	typing = a;
-	rl_readline_name = tool_name;
-	rl_catch_signals = 0;
-	rl_instream = fdopen(dup(fd), "r");
-	rl_outstream = stderr;
-	rl_attempted_completion_function = complete;
-	rl_completer_word_break_characters = " \t\n";
-	need(history && rl_instream ? 0 : -1);
-	if (a->talks)
-		read_history(history);
-#endif
+	a->talk.done = true;
+	line_open(a, got_line);
 }
 
 bool
 person_is_there(const struct ask *a)
 {
 	/* Whoever does not see a question cannot answer it. */
-	return a->person.fd.fd >= 0 && a->show.animated;
+	return a->line.fd.fd >= 0 && a->show.animated;
 }
 
 /* --- responses --- */
@@ -386,16 +246,7 @@ person_close(struct ask *a)
 	while (a->questions)
 		free_question(a->questions);
 	leave_line(a);
-	if (!a->person.fd.added)
-		return;
-#ifdef HAVE_READLINE
-	if (a->talks) {
-		write_history(history);
-		history_truncate_file(history, HISTORY);
-	}
-#endif
-	loop_remove_fd(a->loop, &a->person.fd);
-	proc_close(a->person.fd.fd);
+	line_close(a);
 }
 
 /* --- requests --- */
@@ -483,13 +334,8 @@ answer_cancel(struct ask *a, struct slice id)
 void
 talk_interrupt(struct ask *a)
 {
-	bool typed = false; /* else the terminal keeps what was */
-
-#ifdef HAVE_READLINE
-	typed = a->person.asks && rl_end > 0;
-#endif
-	if (!typed) {
-		ask_over(a, !a->person.done ? 0 : 128 + SIGINT);
+	if (!line_has_text(a)) {
+		ask_over(a, !a->talk.done ? 0 : 128 + SIGINT);
 		return;
 	}
 	leave_line(a);
@@ -499,7 +345,7 @@ talk_interrupt(struct ask *a)
 void
 talk_run(struct ask *a)
 {
-	struct person *t = &a->person;
+	struct talk *t = &a->talk;
 	SCOPED struct buf text = {0};
 
 	while (!a->over) {

@@ -65,11 +65,11 @@ log_in(struct ask *a, struct slice method)
 	pid = proc_start(&(struct proc_spec){.argv = argv, .death_signal = SIGKILL, .variables = a->variables}, NULL);
 	words_free(argv);
 	if (pid > 0) {
-		tcsetpgrp(a->person.fd.fd, pid);
+		tcsetpgrp(a->line.fd.fd, pid);
 		proc_signal(pid, SIGCONT); /* it may have wanted the terminal before it had it */
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		tcsetpgrp(a->person.fd.fd, getpgrp());
+		tcsetpgrp(a->line.fd.fd, getpgrp());
 	}
 	return (pid > 0 && status == 0) || ask_report(a, "--auth %s: it failed", a->options->auth);
 }

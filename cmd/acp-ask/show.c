@@ -32,6 +32,16 @@ show_clear(struct ask *a)
 		a->show.open = false;
 }
 
+/* Shows the line that is typed anew. */
+static void
+redraw(struct ask *a)
+{
+	if (!a->line.asks)
+		return;
+	a->show.prompts = true;
+	line_redraw(a);
+}
+
 void
 show_note(struct ask *a, const char *format, ...)
 {
@@ -45,7 +55,7 @@ show_note(struct ask *a, const char *format, ...)
 	put(&plain, "\n");
 	show_clear(a);
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
-	person_redraw(a);
+	redraw(a);
 }
 
 void
@@ -63,7 +73,7 @@ static void
 on_quiet(void *arg)
 {
 	show_clear(arg);
-	person_redraw(arg);
+	redraw(arg);
 }
 
 static void
@@ -73,7 +83,7 @@ on_spin(void *arg)
 	struct ask *a = arg;
 
 	loop_add_timer(a->loop, &a->show.timer, SPIN);
-	if (a->person.asks || (a->show.terminal && a->show.open))
+	if (a->line.asks || (a->show.terminal && a->show.open))
 		return;
 	cli_write_now(STDERR_FILENO, slice((char[]){'\r', phases[a->show.phase++ % 4], ' '}, 3));
 	a->show.spins = true;
@@ -130,7 +140,7 @@ write_out(struct ask *a, struct slice bytes)
 		need(text_lines(&safe, bytes));
 		bytes = buf_slice(&safe);
 	}
-	if (!s->terminal || !a->person.asks) {
+	if (!s->terminal || !a->line.asks) {
 		need(endpoint_put(&s->out, NULL, bytes));
 		endpoint_pause(&a->agent.live, s->out.out.full);
 		return;
@@ -148,7 +158,7 @@ static void
 show_text(struct ask *a, struct slice text)
 {
 	/* After the end of input the prompt of the next line is still there. */
-	if (a->show.spins || (a->show.prompts && !a->person.asks))
+	if (a->show.spins || (a->show.prompts && !a->line.asks))
 		show_clear(a);
 	if (a->show.gap && a->show.open) {
 		a->show.open = false;
