@@ -124,12 +124,9 @@ struct ask {
 /* --- put.c: texts that are made and read. Where there is no memory, all of these end the program. --- */
 
 void need(int r);
-void put(struct buf *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put_slice(struct buf *, struct slice);
 /* Appends an object with these members, of struct json_member. */
 #define put_object(to, ...) need(json_add_object(to, (struct json_member[]){__VA_ARGS__, {0}}))
-/* Appends a text as a JSON string. */
-void put_quoted(struct buf *, struct slice text);
 /* JSON for a member: a text as a string, in room; what was written (p NULL: nothing was); this where it holds. */
 struct slice string_in(struct buf *room, struct slice text);
 struct slice json_in(const struct buf *);

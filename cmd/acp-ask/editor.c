@@ -38,8 +38,7 @@ add(struct buf *words, char *word)
 	need(word ? 0 : -1);
 	if (!json_utf8(slice_of(word)) || strpbrk(word, "\n\r\t\033\177"))
 		cli_die(EXIT_USAGE, tool_name, "%s: a configuration cannot have this", word);
-	put(words, words->n ? "," : "[");
-	put_quoted(words, slice_of(word));
+	need(json_format(words, "%s%j", words->n ? "," : "[", slice_of(word)));
 	free(word);
 }
 
@@ -100,16 +99,14 @@ int
 editor_print(struct ask *a)
 {
 	const char *slash = strrchr(a->options->command[0], '/'), *name = slash ? slash + 1 : a->options->command[0];
-	SCOPED struct buf words = {0}, input = {0}, output = {0}, text = {0}, room = {0};
+	SCOPED struct buf words = {0}, input = {0}, output = {0}, text = {0};
 	struct slice form;
 
 	if (*a->options->prompt)
 		cli_die(EXIT_USAGE, tool_name, "--editor does not go with a prompt");
 	add_command(a->options, &words);
-	put(&words, "]");
-	put_object(&input, {"editor", string_in(&room, slice_of(editor_names[a->options->editor - 1]))},
-		{"name", string_in(&text, slice_of(name))}, {"words", buf_slice(&words)});
-	text.n = 0;
+	need(json_format(&input, "{\"editor\":\"%s\",\"name\":%j,\"words\":%b]}", editor_names[a->options->editor - 1],
+		slice_of(name), buf_slice(&words)));
 	if (!ask_jq(a, "editor", buf_slice(&input), &output))
 		return a->status;
 	form = json_get(buf_slice(&output), "form");

@@ -88,19 +88,16 @@ parse_given(const struct cli_argument *t)
 	char **words = NULL;
 
 	given->n -= given->n > 0; /* the bracket at its end */
-	put(given, "%s[\"%s\"", given->n ? "," : "[", t->option->name);
+	need(json_format(given, "%s[\"%s\"", given->n ? "," : "[", t->option->name));
 	if (wrong) {
 		if (!equals || equals == value || (t->option->value && !(words = proc_words(equals + 1))))
 			cli_wrong(t, wrong);
-		put(given, ",");
-		put_quoted(given, slice_between(value, equals));
+		need(json_format(given, ",%j", slice_between(value, equals)));
 		value = equals + 1;
 	}
-	for (char **word = words ? words : (char *[]){(char *)value, NULL}; *word; word++) {
-		put(given, ",");
-		put_quoted(given, slice_of(*word));
-	}
-	put(given, "]]");
+	for (char **word = words ? words : (char *[]){(char *)value, NULL}; *word; word++)
+		need(json_format(given, ",%j", slice_of(*word)));
+	need(json_format(given, "]]"));
 	free(words);
 }
 

@@ -100,7 +100,7 @@ use_file(const struct ask *a, const char *path, bool writes, struct buf *text)
 static void
 serve_file(struct ask *a, const struct msg *m, bool writes)
 {
-	SCOPED struct buf path = {0}, text = {0}, room = {0}, result = {0};
+	SCOPED struct buf path = {0}, text = {0}, result = {0};
 	struct slice content = json_get_string(m->params, acp_content), left, line;
 	uint64_t first, limit;
 	int error = EINVAL;
@@ -121,7 +121,7 @@ serve_file(struct ask *a, const struct msg *m, bool writes)
 			;
 		content = slice_between(content.p, left.p);
 	}
-	put_object(&result, {"content", writes ? slice(NULL, 0) : string_in(&room, content)});
+	need(json_format(&result, writes ? "{}" : "{\"content\":%j}", content));
 	if (!a->options->quiet)
 		show_note(a, "%s: %s%s%s", writes ? "write" : "read", path.p, error ? ": " : "", error ? strerror(error) : "");
 	if (error)
@@ -208,9 +208,10 @@ on_exit_of_command(void *arg, int status)
 	/* What it has written is there; who it started may hold the pipe open. */
 	endpoint_read_now(&t->pipe, false);
 	if (WIFSIGNALED(status))
-		put(&t->end, "{\"exitCode\":null,\"signal\":\"%s%s\"}", signal ? "SIG" : "", signal ? signal : "unknown");
+		need(json_format(&t->end, "{\"exitCode\":null,\"signal\":\"%s%s\"}", signal ? "SIG" : "",
+			signal ? signal : "unknown"));
 	else
-		put(&t->end, "{\"exitCode\":%d,\"signal\":null}", WEXITSTATUS(status));
+		need(json_format(&t->end, "{\"exitCode\":%u,\"signal\":null}", (uint64_t)WEXITSTATUS(status)));
 	while (line_next(&left, &id))
 		ask_reply(t->ask, id, buf_slice(&t->end));
 	t->waiting.n = 0;
@@ -264,7 +265,7 @@ create(struct ask *a, const struct msg *m)
 		refuse_path(a, m->id, directory < 0 ? path.p : command.p, errno);
 		free_terminal(t);
 	} else {
-		put(&result, "{\"terminalId\":\"%s\"}", t->id);
+		need(json_format(&result, "{\"terminalId\":\"%s\"}", t->id));
 		if (!a->options->quiet)
 			show_note(a, "terminal: %s", command.p);
 		ask_reply(a, m->id, buf_slice(&result));
@@ -292,8 +293,7 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 	}
 	if (strcmp(does, "wait_for_exit") == 0) {
 		if (!t->end.n) {
-			put_slice(&t->waiting, m->id);
-			put(&t->waiting, "\n");
+			need(json_format(&t->waiting, "%b\n", m->id));
 			return;
 		}
 		reply = buf_slice(&t->end);

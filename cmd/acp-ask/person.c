@@ -1,4 +1,4 @@
-/* The person at the terminal: permission requests and elicitations, which rules and programs may decide, too; and a conversation. */
+/* What a person decides: permission requests and elicitations (rules and programs may, too); and a conversation. */
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -213,7 +213,7 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 	struct question *q = a->asked;
 	struct json_iter it = {.in = json_get(q->request.params, acp_options)};
 	const char *p = typed.p, *end = p + typed.n;
-	SCOPED struct buf in = {0}, text = {0};
+	SCOPED struct buf in = {0};
 	struct slice one, option = {0};
 	uint64_t n = 0;
 
@@ -222,7 +222,7 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 		return;
 	}
 	if (q->is_form) {
-		put_object(&in, {"form", buf_slice(&q->form)}, {"text", string_in(&text, typed)});
+		need(json_format(&in, "{\"form\":%b,\"text\":%j}", buf_slice(&q->form), typed));
 		if (ask_jq(a, "typed", buf_slice(&in), &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 			show_question(q);
 		else

@@ -11,7 +11,7 @@
 static void
 put_file(struct ask *a, const char *path, struct buf *to)
 {
-	SCOPED struct buf content = {0}, base64 = {0}, shown = {0}, whole = {0}, value = {0};
+	SCOPED struct buf content = {0}, base64 = {0};
 	char *real;
 	bool text;
 
@@ -19,8 +19,8 @@ put_file(struct ask *a, const char *path, struct buf *to)
 	text = json_utf8(buf_slice(&content));
 	need(text ? 0 : base64_encode(buf_slice(&content), &base64));
 	real = realpath(path, NULL); /* a pipe that has no name has none */
-	put_object(to, {"path", string_in(&shown, slice_of(path))}, {"real", string_in(&whole, slice_of(real ? real : path))},
-		{text ? "text" : "data", string_in(&value, buf_slice(text ? &content : &base64))});
+	need(json_format(to, "{\"path\":%j,\"real\":%j,\"%s\":%j}", slice_of(path), slice_of(real ? real : path),
+		text ? "text" : "data", buf_slice(text ? &content : &base64)));
 	free(real);
 }
 
@@ -30,7 +30,7 @@ put_text(struct buf *text, struct buf *to)
 {
 	if (!text->n)
 		return;
-	put(to, to->n ? "," : "[");
+	need(json_format(to, to->n ? "," : "["));
 	need(acp_put_text_block(to, buf_slice(text)));
 	text->n = 0;
 }
@@ -43,11 +43,11 @@ prompt_load(struct ask *a)
 	for (char **word = a->options->prompt; *word; word++) {
 		if (word[0][0] == '@' && word[0][1]) {
 			put_text(&text, &a->input);
-			put(&a->input, a->input.n ? "," : "[");
+			need(json_format(&a->input, a->input.n ? "," : "["));
 			put_file(a, *word + 1, &a->input);
 			a->files = true;
 		} else if (**word) {
-			put(&text, "%s%s", text.n ? " " : "", *word);
+			need(json_format(&text, "%s%s", text.n ? " " : "", *word));
 		}
 	}
 	put_text(&text, &a->input);
@@ -56,7 +56,7 @@ prompt_load(struct ask *a)
 	put_text(&text, &a->input);
 	if (!a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
-	put(&a->input, "]");
+	need(json_format(&a->input, "]"));
 }
 
 static void
@@ -82,7 +82,7 @@ prompt_run(struct ask *a, struct slice content, uint64_t cancel_after)
 	t->stop.n = t->error.n = t->text.n = t->calls.n = 0;
 	t->usage = t->calls_usage = (struct usage_sums){0};
 	if (json_type(content) == JSON_STRING) {
-		put(&block, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
+		need(json_format(&block, "[{\"type\":\"text\",\"text\":%b}]", content));
 		content = buf_slice(&block);
 	}
 	put_object(&params, {acp_session_id, slice_of("null")}, {acp_prompt, content},
@@ -173,8 +173,7 @@ request(struct script *s, struct slice object)
 	struct slice method = json_get(object, "method"), params = json_get(object, "params");
 	const char *member;
 
-	params = params.p ? params : slice_of("{}");
-	put(&call, "[%.*s,%.*s]", (int)method.n, method.p, (int)params.n, params.p);
+	need(json_format(&call, "[%b,%b]", method, params.p ? params : slice_of("{}")));
 	member = ask_call(s->ask, buf_slice(&call), &response);
 	s->result.n = 0;
 	put_object(&s->result, {member ? member : "result", json_in(&response)});

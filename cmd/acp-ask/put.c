@@ -18,32 +18,16 @@ need(int r)
 }
 
 void
-put(struct buf *to, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	need(buf_vprintf(to, format, args));
-	va_end(args);
-}
-
-void
 put_slice(struct buf *to, struct slice text)
 {
 	need(buf_add_slice(to, text));
-}
-
-void
-put_quoted(struct buf *to, struct slice text)
-{
-	need(json_quote(text, to));
 }
 
 struct slice
 string_in(struct buf *room, struct slice text)
 {
 	room->n = 0;
-	put_quoted(room, text);
+	need(json_quote(text, room));
 	return buf_slice(room);
 }
 

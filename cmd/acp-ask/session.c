@@ -43,8 +43,9 @@ initialize(struct ask *a)
 	put_object(&can, {"fs", json_if(o->fs, files[o->fs])}, {"terminal", json_if(o->terminal, "true")},
 		{"auth", json_if(person, v2 ? "{\"terminal\":{}}" : "{\"terminal\":true}")},
 		{"elicitation", json_if(person || o->form, "{\"form\":{}}")});
-	put(&request, "[\"initialize\",{\"protocolVersion\":%d,\"%s\":{\"name\":\"%s\",\"version\":\"" VERSION "\"},\"%s\":%.*s}]",
-		o->protocol, v2 ? "info" : "clientInfo", tool_name, v2 ? "capabilities" : "clientCapabilities", (int)can.n, can.p);
+	need(json_format(&request,
+		"[\"initialize\",{\"protocolVersion\":%u,\"%s\":{\"name\":\"acp-ask\",\"version\":\"" VERSION "\"},\"%s\":%b}]",
+		(uint64_t)o->protocol, v2 ? "info" : "clientInfo", v2 ? "capabilities" : "clientCapabilities", buf_slice(&can)));
 	if (!must(a, buf_slice(&request), &a->initialized))
 		return false;
 	if (!json_u64(json_get(buf_slice(&a->initialized), acp_protocol_version), &version) || version != (uint64_t)o->protocol)
@@ -161,7 +162,7 @@ session_open(struct ask *a)
 	struct slice request;
 
 	if (name && strcmp(name, "last") != 0)
-		put_quoted(&a->session_id, slice_of(name));
+		need(json_format(&a->session_id, "%j", slice_of(name)));
 	else if (name && !recall(a, &a->session_id))
 		return ask_report(a, "--%s last: no session of this agent is remembered for this directory", load ? "load" : "resume");
 	if (a->options->given.n && !ask_jq(a, "servers", slice(NULL, 0), &servers))
@@ -172,11 +173,11 @@ session_open(struct ask *a)
 		offers(a, "agentCapabilities.loadSession") ? "load" : NULL;
 	if (!method)
 		return ask_report(a, "--%s %s: the agent cannot do that", load ? "load" : "resume", name);
-	put(&opening, "[\"session/%s\",", method);
+	need(json_format(&opening, "[\"session/%s\",", method));
 	put_object(&opening, {acp_session_id, json_if(name, "null")}, {"cwd", string_in(&room, slice_of(a->cwd))},
 		{acp_mcp_servers, servers.n ? buf_slice(&servers) : slice_of("[]")},
 		{"replayFrom", json_if(v2 && load, "{\"type\":\"start\"}")}, {"_meta", json_if(a->options->meta, "null")});
-	put(&opening, "]");
+	need(json_format(&opening, "]"));
 	if (!must(a, buf_slice(&opening), &a->opened))
 		return false;
 	if (!name)
@@ -222,14 +223,13 @@ session_list(struct ask *a)
 	do {
 		if (!ask_jq(a, "list", cursor, &request) || !must(a, buf_slice(&request), &response))
 			return;
-		put(&pages, pages.n ? "," : "[");
-		put_slice(&pages, buf_slice(&response));
+		need(json_format(&pages, "%s%b", pages.n ? "," : "[", buf_slice(&response)));
 		cursor = json_get_string(buf_slice(&response), "nextCursor");
 		endless = cursor.p && (slice_eq(cursor, buf_slice(&last)) || pages.n > a->options->line_limit);
 		last.n = 0;
 		put_slice(&last, cursor);
 	} while (cursor.p && !endless);
-	put(&pages, "]");
+	need(json_format(&pages, "]"));
 	if (endless)
 		ask_report(a, "the agent's list of sessions does not end");
 	print(a, "sessions", buf_slice(&pages));
@@ -244,16 +244,16 @@ session_probe(struct ask *a)
 
 	if (a->over || !ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
 		return;
-	put(&tried, "[");
+	need(json_format(&tried, "["));
 	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);) {
 		const char *member = ask_call(a, probe, &response);
 
 		if (!member)
 			return;
-		put(&tried, tried.n > 1 ? "," : "");
+		need(json_format(&tried, tried.n > 1 ? "," : ""));
 		put_object(&tried, {"probe", probe}, {member, buf_slice(&response)});
 	}
-	put(&tried, "]");
+	need(json_format(&tried, "]"));
 	put_object(&all, {"tried", buf_slice(&tried)}, {"session", session ? buf_slice(&a->opened) : slice(NULL, 0)},
 		{"commands", buf_slice(&a->commands)});
 	if (!ask_jq(a, "broken", buf_slice(&all), &probes))

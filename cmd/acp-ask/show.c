@@ -52,7 +52,7 @@ show_note(struct ask *a, const char *format, ...)
 	need(buf_vprintf(&text, format, args));
 	va_end(args);
 	need(text_plain(&plain, buf_slice(&text)));
-	put(&plain, "\n");
+	put_slice(&plain, slice_of("\n"));
 	show_clear(a);
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
 	redraw(a);
@@ -222,7 +222,7 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 	a->show.shown += text.n;
 	if (keeps_result(a)) {
 		if (a->show.gap && all->n && all->p[all->n - 1] != '\n')
-			put(all, "\n");
+			need(json_format(all, "\n"));
 		put_slice(all, text);
 	}
 	if (a->options->format == FORMAT_TEXT)
@@ -369,7 +369,7 @@ show_call(struct ask *a, const struct session_event *e)
 			show_notes(a, buf_slice(&quoted));
 	}
 	if (ended && keeps_result(a) && !e->call->replayed) {
-		put(&a->turn.calls, a->turn.calls.n ? "," : "");
+		need(json_format(&a->turn.calls, a->turn.calls.n ? "," : ""));
 		put_object(&a->turn.calls, {"id", string_in(&id, slice(e->call->id, e->call->n))},
 			{"title", string_in(&quoted, buf_slice(&plain))}, {"kind", kind.p ? kind : null},
 			{"status", status.p && !unfinished ? status : null});
@@ -390,7 +390,7 @@ show_result(struct ask *a, struct buf *result)
 
 	if (t->usage.has || t->calls_usage.has)
 		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, &usage));
-	put(&calls, "[%.*s]", (int)t->calls.n, t->calls.p ? t->calls.p : "");
+	need(json_format(&calls, "[%b]", buf_slice(&t->calls)));
 	result->n = 0;
 	put_object(result, {"text", string_in(&text, buf_slice(&t->text))},
 		{"stop_reason", t->stop.n ? buf_slice(&t->stop) : slice_of("null")}, {"error", json_in(&t->error)},
