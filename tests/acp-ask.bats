@@ -385,6 +385,7 @@ ended() {
 	cat >agent <<-END
 		#!/bin/sh
 		[ "\$1" = --login ] || exec ${AGENT[*]}
+		printf 'name: '
 		read -r line
 		echo "\$SUB \$line" >login
 	END
@@ -392,7 +393,9 @@ ended() {
 	run -1 acp-ask --auth t hi -- ./agent
 	assert_output 'acp-ask: --auth t: it needs a terminal'
 	rm in
-	(sleep 0.5; echo me) | timeout 60 script -qec "acp-ask --auth t hi -- ./agent" out >/dev/null
+	# Standard output is not the terminal's, nor is standard input.
+	(for _ in {1..100}; do ! grep -qs 'name: ' out || break; sleep 0.1; done; echo me) |
+		timeout 60 script -qefc "echo piped | acp-ask --auth t hi -- ./agent | cat" out >/dev/null
 	assert_equal "$(<login)" 'x me'
 	assert_equal "$(sent .method | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" '2"initialize" 1"session/new" 1"session/prompt" '
 	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities.auth' | sort -u)" '{"terminal":true}'

@@ -58,12 +58,16 @@ static bool
 log_in(struct ask *a, struct slice method)
 {
 	char **argv = words_new(a->options->command, json_get(method, "args"));
+	/* Standard error is the terminal; our standard input and output need not be, and are not what they were. */
+	const struct proc_fd fds[] = {{a->line.fd.fd, STDIN_FILENO}, {STDERR_FILENO, STDOUT_FILENO}};
+	struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
 	pid_t pid;
 	int status = 0;
 
 	a->variables = words_new(NULL, json_get(method, "variables"));
 	show_clear(a);
-	pid = proc_start(&(struct proc_spec){.argv = argv, .death_signal = SIGKILL, .variables = a->variables}, NULL);
+	spec.variables = a->variables;
+	pid = proc_start(&spec, NULL);
 	words_free(argv);
 	if (pid > 0) {
 		tcsetpgrp(a->line.fd.fd, pid);
