@@ -72,6 +72,10 @@ script() {
 		{"request":{}} request: expected an object with a method
 		{"cancel_after":"x"} cancel_after: expected a duration, such as "2s"
 	END
+	printf '\n \n' >s.jsonl
+	run -2 ask --script s.jsonl
+	assert_output 'acp-ask: s.jsonl: there is nothing to do in it'
+	[ ! -e in ]
 	run -2 ask --script missing
 	assert_output --partial 'missing: No such file or directory'
 	run -2 ask --script s.jsonl hi

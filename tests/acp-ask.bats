@@ -202,6 +202,9 @@ teardown() {
 	[ ! -e in ]
 	run -2 ask --cwd missing hi
 	assert_output 'acp-ask: --cwd missing: No such file or directory'
+	run -2 ask --cwd a.json hi
+	assert_output 'acp-ask: --cwd a.json: Not a directory'
+	run -2 ask --cwd '' hi
 	run -2 ask --permit read hi
 	assert_output --partial 'expected PATTERN='
 	run -2 ask -q -v hi

@@ -1,6 +1,7 @@
 /* acp-ask: the client, for the shell. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
@@ -243,6 +244,7 @@ main(int argc, char **argv)
 	static struct ask a = {.options = &o};
 	SCOPED struct buf result = {0};
 	struct cli_line line;
+	struct stat st;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
@@ -250,8 +252,8 @@ main(int argc, char **argv)
 	cli_check(&line, rules);
 	read_operands(&o, &line);
 	a.cwd = realpath(o.cwd ? o.cwd : ".", NULL);
-	if (!a.cwd)
-		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", o.cwd ? o.cwd : ".", strerror(errno));
+	if (!a.cwd || stat(a.cwd, &st) < 0 || !S_ISDIR(st.st_mode))
+		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", o.cwd ? o.cwd : ".", strerror(a.cwd ? ENOTDIR : errno));
 	if (o.editor)
 		return editor_print(&a);
 	read_form(&a);

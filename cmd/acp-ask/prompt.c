@@ -219,12 +219,15 @@ script_run(struct ask *a, bool checks)
 {
 	struct slice left = buf_slice(&a->input), line, values[MEMBERS], waiting = {0};
 	struct script s = {.ask = a};
-	uint64_t after;
+	uint64_t after, steps = 0;
 
 	while (!a->over && line_next(&left, &line)) {
 		s.line++;
 		after = 0;
-		if (!read_step(&s, line, values, &after) || checks)
+		if (!read_step(&s, line, values, &after))
+			continue;
+		steps++;
+		if (checks)
 			continue;
 		/* A prompt waits for the next line, which may say when it is cancelled. */
 		if (waiting.p)
@@ -239,6 +242,9 @@ script_run(struct ask *a, bool checks)
 		if (values[EXPECT].p && !a->over)
 			expect(&s, values[EXPECT]);
 	}
+	/* A check does not pass for want of input. */
+	if (steps == 0 && checks)
+		cli_die(EXIT_USAGE, tool_name, "%s: there is nothing to do in it", a->options->script);
 	if (waiting.p && !a->over)
 		prompt(&s, waiting, 0);
 	buf_free(&s.result);
