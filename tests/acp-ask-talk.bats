@@ -9,6 +9,7 @@ setup() {
 }
 
 teardown() {
+	[[ ! -e tmux ]] || tmux -S tmux kill-server || true
 	ask_teardown
 }
 
@@ -121,6 +122,35 @@ prompts() {
 	assert_line next
 	assert_equal "$(sent 'select(.id == 1001).result.outcome')" '{"outcome":"cancelled"}'
 	assert_equal "$status" 0
+}
+
+# shows TEXT: the screen's last line is this.
+shows() {
+	[[ $(tmux -S tmux capture-pane -p -t t | sed '/^$/d' | tail -n 1) == "$1" ]]
+}
+
+# bats test_tags=slow
+@test "after Ctrl-Z and fg the line goes on, with what was typed" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	command -v tmux >/dev/null || skip 'tmux is needed'
+	agent '{"turns":[[{"text":"ok"}]]}'
+	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t "clear; acp-ask -- ${AGENT[*]}" Enter
+	wait_for shows '>'
+	tmux -S tmux send-keys -t t 'on'
+	wait_for shows '> on'
+	tmux -S tmux send-keys -t t C-z
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t fg Enter
+	wait_for shows '> on'
+	tmux -S tmux send-keys -t t 'ce'
+	wait_for shows '> once'
+	tmux -S tmux send-keys -t t Enter
+	wait_for shows '>'
+	tmux -S tmux send-keys -t t C-d
+	wait_for shows '$'
+	assert_equal "$(prompts)" '"once"'
 }
 
 @test "a conversation has text only, and a terminal" {

@@ -87,6 +87,10 @@ on_signal(void *arg, int signal)
 {
 	struct ask *a = arg;
 
+	if (signal == SIGCONT) {
+		line_resume(a);
+		return;
+	}
 	/* In a conversation Ctrl-C ends the turn, or the line, alone; a second one in the same turn ends all. */
 	if (a->talks && signal == SIGINT && !a->over && !(a->turn.running && a->signals)) {
 		if (a->turn.running)
@@ -354,7 +358,7 @@ on_grace(void *arg)
 bool
 agent_start(struct ask *a)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCONT, 0};
 	struct proc_spec spec = {.argv = a->options->command, .death_signal = SIGKILL, .variables = a->variables};
 	enum proc_stage stage = PROC_FORK;
 	struct agent *agent = &a->agent;

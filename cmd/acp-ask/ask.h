@@ -220,6 +220,8 @@ void line_ask(struct ask *, struct slice prompt);
 bool line_leave(struct ask *);
 /* Something was printed while a line is asked for: shows it anew. */
 void line_redraw(const struct ask *);
+/* We were stopped, and somebody else may have set the terminal up. */
+void line_resume(const struct ask *);
 /* Has something been typed that can be discarded? */
 bool line_has_text(const struct ask *);
 

@@ -129,6 +129,20 @@ line_redraw(const struct ask *a)
 #endif
 }
 
+void
+line_resume(const struct ask *a)
+{
+#ifdef HAVE_READLINE
+	if (!a->line.asks || tcgetpgrp(a->line.fd.fd) != getpgrp())
+		return;
+	rl_deprep_terminal();
+	rl_prep_terminal(1);
+	rl_forced_update_display();
+#else
+	(void)a;
+#endif
+}
+
 bool
 line_has_text(const struct ask *a)
 {
