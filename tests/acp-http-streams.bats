@@ -166,7 +166,7 @@ post() {
 @test "floods of HTTP/2 frames end the connection, not the server" {
 	local kind
 	serve -- "${agent[@]}"
-	for kind in settings ping reset continuation window empty; do
+	for kind in settings ping reset continuation window empty padding overflow length name; do
 		run streams flood "$PORT" "$kind"
 		assert_output closed
 	done

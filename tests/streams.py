@@ -5,7 +5,10 @@ streams.py model PORT SEED STEPS VERSION  random requests by HTTP/1.1 or HTTP/2 
 streams.py many PORT N M               N connections with M sessions each, all at once
 streams.py deaf PORT N SIZE FILE       a session whose stream is not read until FILE is there
 streams.py drop PORT                   closes the socket in each state
-streams.py flood PORT KIND             settings, ping, reset, continuation, window, or empty: until the server closes
+streams.py flood PORT KIND             settings, ping, reset, continuation, window, empty, padding, or those of RESETS: until the server closes
+streams.py hold PORT KIND...           begins as KIND says, a connection each, and waits until the server has closed all; see the function
+streams.py race PORT N                 requests at the same moment, N times
+streams.py crowd PORT N                event streams of N sessions of one connection: how many are opened, and the status of the others
 streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
 streams.py proxy PORTFILE              a proxy, by CONNECT or for one request a connection; prints the first line of each request
 streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
@@ -86,6 +89,20 @@ class Peer:
 
 def frame(kind, flags=0, stream=0, payload=b''):
     return struct.pack('>I', len(payload))[1:] + bytes([kind, flags]) + struct.pack('>I', stream) + payload
+
+
+PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4)
+
+
+def fields(method, path='/acp', **more):
+    """A block of headers. An _ in a name is a -."""
+    def text(t):
+        n = len(t)
+        size = bytes([n]) if n < 127 else bytes([127, (n - 127) % 128 | 128, (n - 127) // 128]) # up to 16 KiB
+        return size + t.encode()
+
+    pairs = [(':method', method), (':scheme', 'http'), (':path', path), (':authority', 'x'), *((k.replace('_', '-'), v) for k, v in more.items())]
+    return b''.join(b'\0' + text(k) + text(v) for k, v in pairs)
 
 
 class H2:
@@ -434,13 +451,29 @@ def drop(port):
             stream.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
         stream.sock.close()
         c.posts.sock.close()
+    whole = PREFACE + frame(1, 4, 1, fields('POST', content_type='application/json')) + frame(0, 1, 1, body)
+    for cut in (1, len(PREFACE) - 20, len(PREFACE) - 1, len(PREFACE), len(PREFACE) + 5, len(whole) - len(body) - 9, len(whole) - 1, len(whole)):
+        peer = Peer(port)
+        peer.sock.sendall(whole[:cut])
+        peer.sock.close()
+    c = Connection(port, 2)
+    c.post(message(2, 'session/prompt', sessionId='s'), 's')
+    c.open('s').h2.peer.sock.close()
     print('dropped')
+
+
+# What makes the server reset stream n, which is open: MadeYouReset (CVE-2025-8671).
+RESETS = {
+    'overflow': lambda n: frame(1, 4, n, fields('POST', content_type='application/json')) + frame(8, 0, n, struct.pack('>I', 2**31 - 1)),
+    'length': lambda n: frame(1, 4, n, fields('POST', content_type='application/json', content_length='1')) + frame(0, 0, n, b'xx'),
+    'name': lambda n: frame(1, 5, n, fields('GET', Name='x')),
+}
 
 
 def flood(port, kind):
     """Prints how the server ends it."""
     sock = socket.create_connection(('127.0.0.1', int(port)), PATIENCE)
-    sock.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4))
+    sock.sendall(PREFACE)
     # :method GET, :scheme http, :path /, :authority x
     block = b'\x82\x86\x84\x41\x01x'
     stream, n = 1, 0
@@ -458,16 +491,19 @@ def flood(port, kind):
             elif kind == 'reset':
                 text += frame(1, 5, stream, block) + frame(3, 0, stream, struct.pack('>I', 8))
                 stream += 2
-            elif kind == 'empty':
-                text += (frame(1, 4, 1, b'\x83\x86\x44\x04/acp\x41\x01x\x40\x0ccontent-type\x10application/json') if n == 0 and not text else b'')
-                text += frame(0, 0, 1)
+            elif kind in RESETS:
+                text += RESETS[kind](stream)
+                stream += 2
+            elif kind in ('empty', 'padding'):
+                text += frame(1, 4, 1, fields('POST', content_type='application/json')) if n == 0 and not text else b''
+                text += frame(0, 0, 1) if kind == 'empty' else frame(0, 8, 1, b'\3\0\0\0')
             else:
                 text += (frame(1, 0, 1, block) if n == 0 and not text else b'') + frame(9, 0, 1, b'\x40\x01a\x01b' * 100)
         return text
 
     sock.settimeout(0.05)
     try:
-        while n < 20000:
+        while n < 600:
             try:
                 sock.sendall(some())
             except TimeoutError:
@@ -482,6 +518,89 @@ def flood(port, kind):
         print('closed')
         return
     print('not closed')
+
+
+def hold(port, *kinds):
+    """
+    nothing: sends nothing; hello: the beginning of a TLS handshake; head, body: of a request, which does not come to its end; unread:
+    requests by HTTP/1.1, without reading a response; window: requests by HTTP/2 with long headers, whose responses have no window. With :N
+    so many connections. Another request has its response in the meantime.
+    """
+    live = select.poll()
+    keep = []
+    for kind in kinds:
+        kind, _, n = kind.partition(':')
+        for _ in range(int(n or 1)):
+            sock = socket.create_connection(('127.0.0.1', int(port)), PATIENCE)
+            if kind == 'hello':
+                sock.sendall(bytes.fromhex('16030102000100'))
+            elif kind == 'head':
+                sock.sendall(b'GET /acp HTTP/1.1\r\nHost: x\r\n')
+            elif kind == 'body':
+                sock.sendall(b'POST /acp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{')
+            elif kind == 'window':
+                sock.sendall(PREFACE[:-9] + frame(4, 0, 0, struct.pack('>HI', 4, 0)))
+                for i in range(256):
+                    sock.sendall(frame(1, 5, 2 * i + 1, fields('GET', '/nowhere', long='x' * 15000)))
+            elif kind == 'unread':
+                sock.settimeout(1)
+                try:
+                    while True:
+                        sock.sendall(b'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n' * 1000)
+                except TimeoutError:
+                    pass
+            live.register(sock, select.POLLRDHUP)
+            keep.append(sock)
+    print(f'{len(keep)} connections', flush=True)
+    while keep:
+        for fd, _ in live.poll(PATIENCE * 1000) or sys.exit(f'{len(keep)} are still open'):
+            live.unregister(fd)
+            keep = [s for s in keep if s.fileno() != fd]
+    print('all are closed')
+
+
+def race(port, n):
+    for i in range(int(n)):
+        c = Connection(port)
+        c.post(message(1, 'session/new', cwd='s', mcpServers=[]))
+        # Two openings of one stream.
+        peers = [c.peer(), c.peer()]
+        for peer in peers:
+            peer.send('GET', ['Accept: text/event-stream', *c.headers()])
+        statuses = sorted(peer.head() for peer in peers)
+        assert statuses == [200, 409], statuses
+        # A stream that is left at once, and a POST for it.
+        left, post, over = c.peer(), c.peer(), c.peer()
+        left.send('GET', ['Accept: text/event-stream', *c.headers('s')])
+        left.sock.close()
+        post.send('POST', ['Content-Type: application/json', *c.headers('s')], message(2, 'session/prompt', sessionId='s').encode())
+        if i % 2:
+            assert post.head() == 202
+        # The end, and a POST that may be too late.
+        over.send('DELETE', c.headers())
+        if not i % 2:
+            assert post.head() in (202, 404)
+        assert over.head() == 202
+        for peer in peers:
+            if peer.headers['content-type'] == 'text/event-stream':
+                while peer.event() is not None:
+                    pass
+    print(f'{n} times')
+
+
+def crowd(port, n):
+    c, opened, others, all = Connection(port), 0, set(), []
+    c.peer = lambda: Stream(all[-1])
+    for i in range(int(n)):
+        if i % 200 == 0:
+            all.append(H2(port))
+        stream = c.open(f's{i}')
+        if stream.status == 200:
+            opened += 1
+        else:
+            others.add(stream.status)
+    assert c.delete() == 202
+    print(f'{opened} streams', *others)
 
 
 def relay(port, portfile, cut):
@@ -560,8 +679,8 @@ def proxy(portfile):
 def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
-    "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once). What was posted and opened is printed, a
-    line each.
+    "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once), or "cut" (the POST has no response, for
+    its connection ends). What was posted and opened is printed, a line each.
     """
     steps, lock, streams = list(steps), threading.Lock(), {}
     state = {'forgotten': False, 'brief': False}
@@ -588,6 +707,10 @@ def server(portfile, *steps):
             if m.get('method') == 'initialize':
                 self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
                            [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
+                return
+            if step == 'cut':
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
                 return
             if step in ('drop', 'forget', 'brief'):
                 state['forgotten'], state['brief'] = step == 'forget', step == 'brief'
@@ -634,4 +757,4 @@ def server(portfile, *steps):
 
 
 if __name__ == '__main__':
-    {f.__name__: f for f in (model, many, deaf, drop, flood, relay, proxy, server)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (model, many, deaf, drop, flood, hold, race, crowd, relay, proxy, server)}[sys.argv[1]](*sys.argv[2:])

@@ -9,6 +9,7 @@
 enum {
 	REQUEST = 10 * 1000 * 1000,    /* how long a request may bring nothing before it is whole */
 	BETWEEN = 60 * 1000 * 1000,    /* how long a channel without a request is kept */
+	PROGRESS = 4096,               /* bytes of a response that its client has to read in the time of a request */
 };
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -100,27 +101,40 @@ received(void *arg, enum input_got got, const struct line *line)
 
 /* --- time --- */
 
-/* A head has to be whole in time; a body has to come on; a channel with nothing to do is kept for a while. */
+/*
+ * A head has to be whole in time, and so has what comes after a response; a body has to come on; a channel with nothing to do is kept for a
+ * while. Who waits for nothing of an agent has to read what it gets. (Where a stream is open, its client may read when it likes.)
+ */
 static void
 time_out(struct channel *ch)
 {
-	bool head = ch->kind == CHANNEL_NEW || (ch->kind == CHANNEL_H1 && ch->in.n > 0 && !ch->exchanges), body = false;
+	bool head = ch->kind == CHANNEL_NEW || (ch->kind == CHANNEL_H1 && ch->in.n > 0 && !ch->exchanges), body = false, served = false;
 	struct loop *loop = ch->server->service.loop;
-	const struct exchange *late = NULL;
+	const struct exchange *late = NULL, *unread = NULL;
 	struct exchange *x;
 	unsigned phase;
 
+	if (ch->phase == PHASE_END)
+		return;
 	DL_FOREACH (ch->exchanges, x) {
 		if (!late && (!x->headed || (x->responded && !x->flow && !x->complete)))
 			late = x;
+		if (!unread && x->responded && !x->flow)
+			unread = x;
 		body = body || !x->complete;
+		served = served || x->flow || x->conn;
 	}
+	if (!late && !served)
+		late = unread;
 	head = head || late;
-	phase = head ? PHASE_HEAD : body ? PHASE_BODY : ch->exchanges || ch->kind >= CHANNEL_WS ? PHASE_BUSY : PHASE_IDLE;
-	if (phase == ch->phase && late == ch->late && !(phase == PHASE_BODY && ch->read != ch->last_read))
+	phase = ch->kind >= CHANNEL_WS ? PHASE_BUSY : ch->far.finishing ? PHASE_END : head ? PHASE_HEAD : body ? PHASE_BODY
+		: ch->exchanges ? PHASE_BUSY : PHASE_IDLE;
+	if (phase == ch->phase && late == ch->late && !(phase == PHASE_BODY && ch->read != ch->last_read) &&
+		!(late && late->sent >= ch->late_sent + PROGRESS))
 		return;
 	ch->phase = phase;
 	ch->late = late;
+	ch->late_sent = late ? late->sent : 0;
 	ch->last_read = ch->read;
 	if (phase == PHASE_BUSY)
 		loop_remove_timer(loop, &ch->timer);
@@ -133,10 +147,13 @@ expired(void *arg)
 {
 	struct channel *ch = arg;
 
-	if (ch->kind == CHANNEL_H2 && !ch->far.finishing && !ch->exchanges)
+	if (ch->kind == CHANNEL_H2 && ch->phase == PHASE_IDLE) {
+		ch->phase = PHASE_END;
+		loop_add_timer(ch->server->service.loop, &ch->timer, REQUEST);
 		h2_finish(ch);
-	else
+	} else {
 		endpoint_abort(&ch->far);
+	}
 }
 
 /* --- the channel --- */

@@ -243,6 +243,7 @@ exchange_respond(struct exchange *x, unsigned status, const char *const *headers
 	buf_free(&x->body);
 	if (method && strcmp(method, "HEAD") == 0)
 		body.n = 0;
+	buf_free(&x->head);
 	if (buf_add_slice(&x->response, body) < 0)
 		endpoint_abort(&x->channel->far);
 	else

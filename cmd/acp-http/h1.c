@@ -119,7 +119,8 @@ begin_request(struct channel *ch)
 	ch->last = ch->last || status;
 	x->complete = status;
 	if (status)
-		exchange_refuse(x, status, "this request is not valid");
+		exchange_refuse(x, status, status == 411 ? "a body requires Content-Length" : status == 431 ? "the headers are too long"
+			: status == 505 ? "this is not HTTP/1.1 or HTTP/2" : "this request is not valid");
 	serve_head(x);
 	value = exchange_header(x, "expect");
 	if (!x->responded && x->body_left > 0 && value && strcasecmp(value, "100-continue") == 0)

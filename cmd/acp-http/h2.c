@@ -69,12 +69,34 @@ is_noise(const nghttp2_frame *f)
 	case NGHTTP2_HEADERS:
 		return false;
 	case NGHTTP2_DATA:
-		return f->hd.length == 0 && !(f->hd.flags & NGHTTP2_FLAG_END_STREAM);
+		return f->hd.length <= f->data.padlen && !(f->hd.flags & NGHTTP2_FLAG_END_STREAM);
 	case NGHTTP2_WINDOW_UPDATE:
 		return f->window_update.window_size_increment < 16;
 	default:
 		return true;
 	}
+}
+
+/* True: that was too much. */
+static bool
+count_noise(struct channel *ch)
+{
+	if (++ch->noise <= NOISE_MOST)
+		return false;
+	if (ch->noise == NOISE_MOST + 1)
+		report(&ch->server->service, NULL, "a client sends HTTP/2 frames that bring nothing: closing the connection");
+	nghttp2_session_terminate_session(ch->h2, NGHTTP2_ENHANCE_YOUR_CALM);
+	return true;
+}
+
+/* A stream that a client makes us reset costs as much as one that it resets. */
+static int
+on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
+{
+	(void)session;
+	if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
+		count_noise(user);
+	return 0;
 }
 
 static int
@@ -83,11 +105,9 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 	struct channel *ch = user;
 	struct exchange *x = exchange_of(ch, frame->hd.stream_id);
 
-	if (is_noise(frame) && ++ch->noise > NOISE_MOST) {
-		report(&ch->server->service, NULL, "a client sends HTTP/2 frames that bring nothing: closing the connection");
-		nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
+	(void)session;
+	if (is_noise(frame) && count_noise(ch))
 		return 0;
-	}
 	if (!x || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return 0;
 	if (!x->headed)
@@ -138,6 +158,7 @@ h2_open(struct channel *ch)
 		nghttp2_session_callbacks_set_on_header_callback(calls, on_header);
 		nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, on_data);
 		nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
+		nghttp2_session_callbacks_set_on_frame_send_callback(calls, on_frame_sent);
 		nghttp2_session_callbacks_set_on_stream_close_callback(calls, on_stream_close);
 		r = nghttp2_session_server_new(&ch->h2, calls, ch);
 	}

@@ -113,7 +113,7 @@ struct exchange {
 	struct exchange *waits_prev, *waits_next; /* of the connection */
 	struct channel *channel;
 	int32_t stream;           /* HTTP/2's */
-	struct buf head;          /* names and values, each with its NUL: method and target are those of :method and :path */
+	struct buf head;          /* names and values, each with its NUL: method and target are those of :method and :path; until responded */
 	struct buf body;
 	uint64_t body_left;       /* HTTP/1.1: bytes that have not come */
 	bool headed, complete;    /* the request's headers have come; all of it */
@@ -143,9 +143,10 @@ struct channel {
 	uint64_t forgiven;        /* ... which is since then */
 	struct conn *conn;        /* WebSocket, plain lines */
 	struct loop_task task;    /* sends what can be sent, before the loop waits again */
-	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE } phase; /* what timer is for */
+	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE, PHASE_END } phase; /* what timer is for */
 	uint64_t last_read;       /* bytes, when timer was last started */
 	const struct exchange *late; /* what it waited for then; not to be followed */
+	size_t late_sent;         /* bytes of its response that had been sent then */
 	struct loop_timer timer;
 };
 
