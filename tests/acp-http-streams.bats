@@ -405,6 +405,21 @@ DELETE'
 }
 
 # bats test_tags=slow
+@test "a message is posted once: where its connection ends without a response, its request gets an error" {
+	behind 202 202 cut
+	acp-http --connect "$URL" < <(
+		for line in "$initialize" "$new" "$prompt" "${prompt/3/4}" "${prompt/3/5}"; do
+			echo "$line"
+			wait_for grep -q "\"id\": *$(jq .id <<<"$line")" out
+		done
+	) >out
+	# The second prompt is sent on a connection that was used before: libcurl would try again.
+	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,-32603] [5,null]'
+	assert_equal "$(jq -r 'select(.error).error.message' out)" 'the connection was lost, and the message may have been lost with it'
+	assert_equal "$(grep -c 'POST session/prompt' seen)" 3
+}
+
+# bats test_tags=slow
 @test "a stream that is lost is opened again, a line says so, and the requests that were open get an error after --timeout" {
 	behind 202 drop
 	converse --timeout 500ms

@@ -35,6 +35,7 @@ struct post {
 	struct transfer put;
 	struct stream *stream; /* NULL: initialize */
 	struct buf text, reply;
+	size_t sent;           /* bytes of text that libcurl has */
 };
 
 /* A transfer (transfer_new) for a session, or for the connection (empty name). */
@@ -387,7 +388,8 @@ post_done(void *arg, CURLcode code)
 	struct post *post = arg;
 	struct client *c = post->client;
 	unsigned status = transfer_status(&post->put);
-	const char *why = transfer_reason(&post->put, code);
+	const char *why = code == CURLE_SEND_FAIL_REWIND ? "the connection was lost, and the message may have been lost with it"
+		: transfer_reason(&post->put, code);
 	struct curl_header *h;
 
 	c->received++;
@@ -422,6 +424,30 @@ reply_bytes(char *from, size_t size, size_t n, void *arg)
 
 /* --- to the server --- */
 
+static size_t
+post_bytes(char *to, size_t size, size_t n, void *arg)
+{
+	struct post *post = arg;
+	size_t left = post->text.n - post->sent;
+
+	n = size * n < left ? size * n : left;
+	memcpy(to, post->text.p + post->sent, n);
+	post->sent += n;
+	return n;
+}
+
+/*
+ * When a connection that was used before ends without a response, libcurl would send the body again. But the agent may have the message:
+ * it is sent once.
+ */
+static int
+post_again(void *arg, curl_off_t offset, int origin)
+{
+	struct post *post = arg;
+
+	return post->sent == 0 && offset == 0 && origin == SEEK_SET ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
 static void
 start_post(struct post *post)
 {
@@ -430,7 +456,12 @@ start_post(struct post *post)
 
 	transfer_header(t, "Content-Type: application/json");
 	transfer_header(t, "Expect:");
-	curl_easy_setopt(e, CURLOPT_POSTFIELDS, post->text.p);
+	post->sent = 0;
+	curl_easy_setopt(e, CURLOPT_POST, 1L);
+	curl_easy_setopt(e, CURLOPT_READFUNCTION, post_bytes);
+	curl_easy_setopt(e, CURLOPT_READDATA, post);
+	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, post_again);
+	curl_easy_setopt(e, CURLOPT_SEEKDATA, post);
 	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->text.n);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, reply_bytes);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, post);
