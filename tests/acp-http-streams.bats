@@ -336,6 +336,22 @@ by_session() {
 }
 
 # bats test_tags=slow
+@test "TCP that is dropped anywhere between both ends: each request has one response, and the agent gets no message twice" {
+	local seed=${ACP_SEED:-$RANDOM$RANDOM} profile
+	serve --idle 500ms --grace 1s -- bash -c 'tee -a down | "$@"' _ "${agent[@]}"
+	for profile in http ws; do
+		echo "seed $seed, $profile"
+		: >down
+		run --separate-stderr streams cuts "$PORT" "$seed" "$(sample 10 100)" --timeout 500ms --grace 500ms --profile "$profile"
+		echo "$stderr"
+		assert_output 'every request had its response'
+		run bash -c 'jq -c "select(.method != \"initialize\") | .id" down | sort | uniq -d'
+		assert_output ''
+	done
+	wait_for agents_left 2
+}
+
+# bats test_tags=slow
 @test "a client that does not read its standard output stops the remote agent, and loses nothing" {
 	seq -f '{"jsonrpc":"2.0","method":"_n","params":["%.0f 0123456789012345678901234567890123456789"]}' 600000 >in
 	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; cat in; touch sent; exec cat'
@@ -394,6 +410,32 @@ POST session/prompt s lb=7
 POST session/prompt s lb=7
 DELETE'
 	assert_equal "$(<err)" ''
+}
+
+# bats test_tags=slow
+@test "the client posts for a session in order, one at a time, while another session goes on; a stream is open before session/load" {
+	local load='{"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"t","cwd":"/","mcpServers":[]}}'
+	behind 202 hold
+	acp-http --connect "$URL" < <(
+		echo "$initialize"
+		echo "$new"
+		wait_for grep -q '"id": *2' out
+		echo "$prompt"
+		echo '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
+		wait_for grep -q 'session/prompt s' seen
+		echo "$load"
+		wait_for grep -q 'session/cancel' seen
+	) >out
+	run sed 's/ lb=7$//' seen
+	assert_output 'POST initialize - -
+GET -
+POST session/new -
+GET s
+POST session/prompt s
+GET t
+POST session/load t
+POST session/cancel s
+DELETE'
 }
 
 # bats test_tags=slow
@@ -496,6 +538,30 @@ DELETE'
 	http_proxy=http://127.0.0.1:$(<port) no_proxy='' converse --profile ws
 	assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
 	assert_equal "$(tail -n 1 seen)" "CONNECT 127.0.0.1:$PORT"
+}
+
+# bats test_tags=slow
+@test "https and wss pass through the proxy that https_proxy names, by CONNECT; a proxy that refuses is said" {
+	local profile
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+	serve --cert cert.pem --key key.pem -- "${agent[@]}"
+	streams proxy port >seen &
+	wait_for test -e port
+	export https_proxy=http://127.0.0.1:$(<port) http_proxy=http://127.0.0.1:1 no_proxy=''
+	for URL in "https://localhost:$PORT/acp" "wss://localhost:$PORT/acp"; do
+		converse --ca cert.pem
+		assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
+		assert_equal "$(<err)" ''
+	done
+	# One of HTTP/2 for all streams, and the WebSocket.
+	assert_equal "$(uniq -c seen | xargs)" "2 CONNECT localhost:$PORT"
+	# Nobody listens there, as far as the proxy knows.
+	for URL in https://localhost:1/acp wss://localhost:1/acp; do
+		run --separate-stderr acp-http --connect "$URL" --ca cert.pem <<<"$initialize"
+		assert_failure 1
+		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
+		assert_regex "$stderr" "^acp-http: $URL: .*(CONNECT|[Pp]roxy)"
+	done
 }
 
 # bats test_tags=slow

@@ -11,9 +11,10 @@ streams.py race PORT N                 requests at the same moment, N times
 streams.py crowd PORT N                event streams of N sessions of one connection: how many are opened, and the status of the others
 streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
 streams.py proxy PORTFILE              a proxy, by CONNECT or for one request a connection; prints the first line of each request
+streams.py cuts PORT SEED N OPTION...  N times acp-http --connect with these options, whose TCP is dropped once, after a random number of bytes
 streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
 """
-import http.server, json, os, random, re, select, socket, socketserver, struct, sys, threading, time
+import http.server, json, os, random, re, select, socket, socketserver, struct, subprocess, sys, threading, time
 
 PATIENCE = 60
 
@@ -676,13 +677,102 @@ def proxy(portfile):
     s.serve_forever()
 
 
+class Cutter:
+    """Relays TCP to a port. After so many bytes, counted in both directions, all connections end, once."""
+
+    def __init__(self, port, left, reset):
+        self.port, self.left, self.reset, self.live, self.lock = port, left, reset, [], threading.Lock()
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        try:
+            while True:
+                a, b = self.listener.accept()[0], socket.create_connection(('127.0.0.1', int(self.port)))
+                with self.lock:
+                    self.live += [a, b]
+                for pair in ((a, b), (b, a)):
+                    threading.Thread(target=self.pump, args=pair, daemon=True).start()
+        except OSError:
+            pass
+
+    def pump(self, a, b):
+        try:
+            while text := a.recv(1 << 16):
+                with self.lock:
+                    n, cut = len(text), self.left is not None and self.left <= len(text)
+                    if self.left is not None:
+                        n, self.left = min(n, self.left), None if cut else self.left - n
+                b.sendall(text[:n])
+                if cut:
+                    with self.lock:
+                        old, self.live = self.live, []
+                    for s in old:
+                        self.end(s)
+        except OSError:
+            pass
+        self.end(b)
+
+    def end(self, s):
+        try:
+            if self.reset:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            s.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def cuts(port, seed, n, *options):
+    """Each request has exactly one response, whatever it is, and the client ends."""
+    rng = random.Random(int(seed))
+    ends = {}
+    for i in range(int(n)):
+        after, reset = rng.randrange(rng.choice([300, 2000, 5000])), rng.random() < 0.5
+        cutter = Cutter(port, after, reset)
+        client = subprocess.Popen(['acp-http', '--connect', f'http://127.0.0.1:{cutter.listener.getsockname()[1]}/acp', *options],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        told = f'seed {seed}, round {i}: after {after} bytes'
+        asked, got = [], []
+        for k, (method, params) in enumerate([('initialize', {'protocolVersion': 1}), ('session/new', {'cwd': f's{i}', 'mcpServers': []})] +
+                                             [('session/prompt', {'sessionId': f's{i}'})] * 3):
+            asked.append(10 * i + k)
+            try:
+                client.stdin.write(message(asked[-1], method, **params) + '\n')
+                client.stdin.flush()
+            except BrokenPipeError:
+                asked.pop()
+                break
+            while asked[-1] not in got:
+                line = client.stdout.readline()
+                if not line:
+                    break
+                if 'id' in (m := json.loads(line)):
+                    got.append(m['id'])
+            if asked[-1] not in got:
+                break
+        try:
+            client.stdin.close()
+        except BrokenPipeError:
+            pass
+        got += [m['id'] for m in map(json.loads, client.stdout) if 'id' in m]
+        status = client.wait(PATIENCE)
+        cutter.listener.close()
+        # What the client had not read when it ended has no response.
+        assert got == asked or (status == 1 and got == asked[:-1]), f'{told}: {got} and not {asked}'
+        assert status in (0, 1), f'{told}: status {status}'
+        ends[status] = ends.get(status, 0) + 1
+    print(f'{n} times', file=sys.stderr)
+    print(sorted(ends.items()), file=sys.stderr)
+    print('every request had its response')
+
+
 def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
     "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once), or "cut" (the POST has no response, for
-    its connection ends). What was posted and opened is printed, a line each.
+    its connection ends), or "hold" (its response comes after the next POST for another session). What was posted and opened is printed, a line each.
     """
-    steps, lock, streams = list(steps), threading.Lock(), {}
+    steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
     state = {'forgotten': False, 'brief': False}
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -708,6 +798,12 @@ def server(portfile, *steps):
                 self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
                            [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
                 return
+            if step == 'hold':
+                held.append(self.headers.get('Acp-Session-Id'))
+                others.wait(PATIENCE)
+                step = '202'
+            elif held and self.headers.get('Acp-Session-Id') not in held:
+                others.set()
             if step == 'cut':
                 self.connection.shutdown(socket.SHUT_RDWR)
                 self.close_connection = True
@@ -757,4 +853,4 @@ def server(portfile, *steps):
 
 
 if __name__ == '__main__':
-    {f.__name__: f for f in (model, many, deaf, drop, flood, hold, race, crowd, relay, proxy, server)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (model, many, deaf, drop, flood, hold, race, crowd, relay, proxy, cuts, server)}[sys.argv[1]](*sys.argv[2:])
