@@ -3,7 +3,7 @@
 
 streams.py model PORT SEED STEPS VERSION  random requests by HTTP/1.1 or HTTP/2 (1, 2); statuses and messages are what a model expects
 streams.py many PORT N M               N connections with M sessions each, all at once
-streams.py deaf PORT N SIZE FILE       a session whose stream is not read until FILE is there
+streams.py deaf PORT N SIZE FILE HOW   a session whose stream is not read until FILE is there
 streams.py drop PORT                   closes the socket in each state
 streams.py flood PORT KIND             settings, ping, reset, continuation, window, empty, padding, or those of RESETS: until the server closes
 streams.py hold PORT KIND...           begins as KIND says, a connection each, and waits until the server has closed all; see the function
@@ -107,12 +107,12 @@ def fields(method, path='/acp', **more):
 
 
 class H2:
-    """A connection of HTTP/2. The header table is empty and the windows are as large as can be."""
+    """A connection of HTTP/2. The header table is empty and the windows are as large as can be, or as said."""
 
-    def __init__(self, port):
+    def __init__(self, port, window=2**31 - 1):
         self.peer, self.last, self.streams, self.ready = Peer(port), -1, {}, False
-        self.write(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4, 0, 0, struct.pack('>HIHI', 1, 0, 4, 2**31 - 1)) +
-                   frame(8, 0, 0, struct.pack('>I', 2**31 - 65536)))
+        self.write(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4, 0, 0, struct.pack('>HIHI', 1, 0, 4, window)) +
+                   (frame(8, 0, 0, struct.pack('>I', 2**31 - 65536)) if window else b''))
         while not self.ready:
             self.pump()
 
@@ -416,10 +416,16 @@ def many(port, n, m):
     print(f'{n} connections, {m} sessions each')
 
 
-def deaf(port, n, size, there):
-    """Asks for n updates of one session; stops when a POST gets 503; then reads all."""
+def deaf(port, n, size, there, how='open'):
+    """
+    Asks for n updates of one session; stops when a POST gets 503; then reads all. The stream is open before, or opened late, or it is one of
+    HTTP/2 without a window.
+    """
     c = Connection(port)
-    stream, sent = c.open('s'), 0
+    if how == 'window':
+        h2 = H2(port, 0)
+        c.peer = lambda: Stream(h2)
+    stream, sent = c.open('s') if how != 'late' else None, 0
     while sent < int(n):
         status = c.post(message(sent, 'session/prompt', sessionId='s', x='x' * int(size)), 's')[0]
         if status == 503:
@@ -429,6 +435,9 @@ def deaf(port, n, size, there):
     print('refused' if sent < int(n) else 'all was taken', flush=True)
     while not os.path.exists(there):
         time.sleep(0.02)
+    if how == 'window':
+        h2.write(frame(8, 0, 0, struct.pack('>I', 2**31 - 65536)) + frame(8, 0, stream.id, struct.pack('>I', 2**31 - 1)))
+    stream = stream or c.open('s')
     for i in range(sent):
         assert json.loads(stream.next())['params']['n'] == i
         assert json.loads(stream.next())['id'] == i
