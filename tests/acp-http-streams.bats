@@ -318,6 +318,19 @@ by_session() {
 	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
 }
 
+@test "plain lines: one more than --max-connections is closed at once; a client that leaves ends its agent" {
+	local line
+	serve_at tcp:0 --max-connections 1 -- cat
+	exec 5<>"/dev/tcp/127.0.0.1/$PORT"
+	echo "$initialize" >&5
+	read -r line <&5
+	assert_equal "$line" "$initialize"
+	run cat <"/dev/tcp/127.0.0.1/$PORT"
+	assert_output ''
+	exec 5>&-
+	wait_for agents_left 2
+}
+
 # bats test_tags=slow
 @test "TCP that is dropped between both ends: the streams are opened again, and the conversation goes on" {
 	local i
@@ -542,6 +555,23 @@ DELETE'
 	http_proxy=http://127.0.0.1:$(<port) no_proxy='' converse --profile ws
 	assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
 	assert_equal "$(tail -n 1 seen)" "CONNECT 127.0.0.1:$PORT"
+}
+
+# bats test_tags=slow
+@test "--token-file and --header go with each request, in both profiles; who has no token gets 401" {
+	echo secret >token
+	serve --token-file token --origin https://a.example -- "${agent[@]}"
+	for URL in "http://127.0.0.1:$PORT/acp" "ws://127.0.0.1:$PORT/acp"; do
+		converse --token-file token
+		assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
+		converse --header 'Authorization: Bearer secret' --header 'Origin: https://a.example'
+		assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
+		run --separate-stderr acp-http --connect "$URL" <<<"$initialize"
+		assert_failure 1
+		assert_equal "$stderr" "acp-http: $URL: the server refused with HTTP status 401"
+		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
+	done
+	wait_for agents_left 2
 }
 
 # bats test_tags=slow
