@@ -575,6 +575,16 @@ DELETE'
 }
 
 # bats test_tags=slow
+@test "a message longer than the client's --max-line: a line says so, the stream is opened again, and the request gets an error" {
+	serve -- jq -c --unbuffered '{jsonrpc, id, result: (if .method == "session/new" then {sessionId: "s"} elif .id == 3 then {x: ("x" * 5000)} else {} end)}'
+	URL=http://127.0.0.1:$PORT/acp
+	converse --max-line 1K --timeout 500ms
+	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,-32603] [4,null]'
+	assert grep -q 'agent: a message longer than --max-line: the event stream is opened again' err
+	assert_equal "$(wc -l <err)" 2
+}
+
+# bats test_tags=slow
 @test "https and wss pass through the proxy that https_proxy names, by CONNECT; a proxy that refuses is said" {
 	local profile
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
