@@ -78,7 +78,6 @@ certificate() {
 	assert grep -q 'refused with 505: this is not HTTP/1.1 or HTTP/2' server
 }
 
-# bats test_tags=slow
 @test "a message longer than --max-line gets 413, whether it says its length first or not" {
 	local version
 	serve --max-line 1K -- "${agent[@]}"

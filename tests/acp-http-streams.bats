@@ -354,18 +354,22 @@ by_session() {
 
 # bats test_tags=slow
 @test "TCP that is dropped anywhere between both ends: each request has one response, and the agent gets no message twice" {
-	local seed=${ACP_SEED:-$RANDOM$RANDOM} profile
-	serve --idle 500ms --grace 1s -- bash -c 'tee -a down | "$@"' _ "${agent[@]}"
-	for profile in http ws; do
-		echo "seed $seed, $profile"
+	local seed=${ACP_SEED:-$RANDOM$RANDOM} scheme tls=()
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+	for scheme in http ws https wss; do
+		[[ $scheme != https ]] || tls=(--cert cert.pem --key key.pem)
+		echo "seed $seed, $scheme"
 		: >down
-		run --separate-stderr streams cuts "$PORT" "$seed" "$(sample 10 100)" --timeout 500ms --grace 500ms --profile "$profile"
+		serve --idle 500ms --grace 1s "${tls[@]}" -- bash -c 'tee -a down | "$@"' _ "${agent[@]}"
+		run --separate-stderr streams cuts "$PORT" "$seed" "$(sample 8 60)" "$scheme" --timeout 1s --grace 500ms --ca cert.pem
 		echo "$stderr"
 		assert_output 'every request had its response'
 		run bash -c 'jq -c "select(.method != \"initialize\") | .id" down | sort | uniq -d'
 		assert_output ''
+		kill "$SERVER"
+		ends "$SERVER" 0
 	done
-	wait_for agents_left 2
+	wait_for agents_left 0
 }
 
 # bats test_tags=slow
@@ -476,6 +480,14 @@ DELETE'
 	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,-32603] [5,null]'
 	assert_equal "$(jq -r 'select(.error).error.message' out)" 'the connection was lost, and the message may have been lost with it'
 	assert_equal "$(grep -c 'POST session/prompt' seen)" 3
+}
+
+# bats test_tags=slow
+@test "a response that comes after its request has got an error is not forwarded, and a line says so" {
+	behind 202 late 202
+	converse
+	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,-32603] [4,null]'
+	assert_equal "$(<err)" 'acp-http: agent: a response came after its request had got an error: not forwarded'
 }
 
 # bats test_tags=slow

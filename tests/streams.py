@@ -11,7 +11,7 @@ streams.py race PORT N                 requests at the same moment, N times
 streams.py crowd PORT N                event streams of N sessions of one connection: how many are opened, and the status of the others
 streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
 streams.py proxy PORTFILE              a proxy, by CONNECT or for one request a connection; prints the first line of each request
-streams.py cuts PORT SEED N OPTION...  N times acp-http --connect with these options, whose TCP is dropped once, after a random number of bytes
+streams.py cuts PORT SEED N SCHEME OPTION...  N times acp-http --connect SCHEME://..., whose TCP is dropped once, after some bytes
 streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
 """
 import http.server, json, os, random, re, select, socket, socketserver, struct, subprocess, sys, threading, time
@@ -731,14 +731,14 @@ class Cutter:
             pass
 
 
-def cuts(port, seed, n, *options):
+def cuts(port, seed, n, scheme, *options):
     """Each request has exactly one response, whatever it is, and the client ends."""
     rng = random.Random(int(seed))
     ends = {}
     for i in range(int(n)):
         after, reset = rng.randrange(rng.choice([300, 2000, 5000])), rng.random() < 0.5
         cutter = Cutter(port, after, reset)
-        client = subprocess.Popen(['acp-http', '--connect', f'http://127.0.0.1:{cutter.listener.getsockname()[1]}/acp', *options],
+        client = subprocess.Popen(['acp-http', '--connect', f'{scheme}://localhost:{cutter.listener.getsockname()[1]}/acp', *options],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         told = f'seed {seed}, round {i}: after {after} bytes'
         asked, got = [], []
@@ -779,7 +779,7 @@ def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
     "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once), or "cut" (the POST has no response, for
-    its connection ends), or "hold" (its response comes after the next POST for another session). What was posted and opened is printed, a line each.
+    its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another session). What was posted and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
     state = {'forgotten': False, 'brief': False}
@@ -813,7 +813,9 @@ def server(portfile, *steps):
                 step = '202'
             elif held and self.headers.get('Acp-Session-Id') not in held:
                 others.set()
-            if step == 'cut':
+            if step == 'late':
+                state['late'] = m
+            if step in ('cut', 'late'):
                 self.connection.shutdown(socket.SHUT_RDWR)
                 self.close_connection = True
                 return
@@ -825,9 +827,10 @@ def server(portfile, *steps):
             self.reply(int(step), b'' if step == '202' else b'no such luck')
             if step == '202' and 'id' in m:
                 session = self.headers.get('Acp-Session-Id', '-')
-                out = {'jsonrpc': '2.0', 'id': m['id'], 'result': {'sessionId': 's'} if m['method'] == 'session/new' else {}}
-                data = f'data: {json.dumps(out)}\n\n'.encode()
-                streams[session].sendall(b'%x\r\n%s\r\n' % (len(data), data))
+                for m in filter(None, (state.pop('late', None), m)):
+                    out = {'jsonrpc': '2.0', 'id': m['id'], 'result': {'sessionId': 's'} if m['method'] == 'session/new' else {}}
+                    data = f'data: {json.dumps(out)}\n\n'.encode()
+                    streams[session].sendall(b'%x\r\n%s\r\n' % (len(data), data))
 
         def do_GET(self):
             session = self.headers.get('Acp-Session-Id', '-')

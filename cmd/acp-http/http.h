@@ -83,6 +83,7 @@ struct link {
 	struct requests *requests;
 
 	/* Private. */
+	struct requests *failed_requests; /* of the local peer, which have got an error while the remote one may respond */
 	bool remote_full;         /* the local peer is not read */
 	bool overfull;            /* nor is the remote one: it gets error responses, and does not read them */
 	struct outline outlines[2]; /* of a line that is longer than the limit: of the local peer, of the remote one */

@@ -79,9 +79,42 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 	return r;
 }
 
+/* The remote peer may have a request that gets an error here, and respond to it later. */
+static void
+remember_failed(struct link *l, const struct request *r)
+{
+	struct msg m = {.kind = MSG_REQUEST, .id = r->id};
+	struct request *oldest;
+
+	if (!requests_open(l->failed_requests, r->from, 0, &m))
+		report(l->service, l->name, "%s", no_memory);
+	if (requests_count(l->failed_requests) > REQUESTS_ONE_WAY) {
+		oldest = requests_next(l->failed_requests, NULL);
+		requests_remove(l->failed_requests, oldest);
+		requests_done(oldest);
+	}
+}
+
+/* Does this respond to a request that has got an error? A request has one response. */
+static bool
+is_late(struct link *l, const struct msg *m)
+{
+	struct request *r = m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m))
+		? requests_find(l->failed_requests, local_side(l), m->id) : NULL;
+
+	if (!r)
+		return false;
+	report(l->service, l->name, "%s: a response came after its request had got an error: not forwarded", acp_side_name(l->remote));
+	requests_remove(l->failed_requests, r);
+	requests_done(r);
+	return true;
+}
+
 void
 link_fail_request(struct link *l, struct request *r, const char *why, struct slice data)
 {
+	if (r->from == local_side(l) && !l->down)
+		remember_failed(l, r);
 	send_error(l, r->from, r, r->id, ACP_ERR_INTERNAL, why, data);
 	requests_remove(l->requests, r);
 	requests_done(r);
@@ -223,6 +256,8 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 	r = note(l, l->remote, m);
 	if (r)
 		requests_done(r);
+	else if (is_late(l, m))
+		return;
 	put_local(l, text);
 }
 
@@ -264,7 +299,10 @@ link_open(struct link *l, int in, int out)
 {
 	l->local = (struct endpoint){.line = local_line, .event = local_event, .arg = l};
 	l->requests = requests_new();
-	return endpoint_open(&l->local, l->service->loop, in, out, l->service->options->limit) < 0 || !l->requests ? -1 : 0;
+	l->failed_requests = requests_new();
+	if (endpoint_open(&l->local, l->service->loop, in, out, l->service->options->limit) < 0)
+		return -1;
+	return l->requests && l->failed_requests ? 0 : -1;
 }
 
 void
@@ -275,6 +313,7 @@ link_close(struct link *l)
 			acp_side_name(local_side(l)));
 	endpoint_close(&l->local);
 	requests_free(l->requests);
+	requests_free(l->failed_requests);
 	buf_free(&l->outlines[0].text);
 	buf_free(&l->outlines[1].text);
 }

@@ -109,7 +109,7 @@ fail_post(struct post *post, const char *why, struct slice data)
 
 	if (r)
 		link_fail_request(&c->link, r, why, data);
-	else
+	else if (!asks) /* else it has its response already */
 		report(&c->service, NULL, "a message was lost: %s", why);
 }
 
