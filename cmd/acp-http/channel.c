@@ -103,7 +103,7 @@ received(void *arg, enum input_got got, const struct line *line)
 
 /*
  * A head has to be whole in time, and so has what comes after a response; a body has to come on; a channel with nothing to do is kept for a
- * while. Who waits for nothing of an agent has to read what it gets. (Where a stream is open, its client may read when it likes.)
+ * while. Who waits for nothing of an agent has to read what it gets. (Who has a stream may read when it likes.)
  */
 static void
 time_out(struct channel *ch)
@@ -119,16 +119,15 @@ time_out(struct channel *ch)
 	DL_FOREACH (ch->exchanges, x) {
 		if (!late && (!x->headed || (x->responded && !x->flow && !x->complete)))
 			late = x;
-		if (!unread && x->responded && !x->flow)
+		if (!unread && x->responded && !x->streams)
 			unread = x;
 		body = body || !x->complete;
-		served = served || x->flow || x->conn;
+		served = served || x->streams || x->conn;
 	}
 	if (!late && !served)
 		late = unread;
 	head = head || late;
-	phase = ch->kind >= CHANNEL_WS ? PHASE_BUSY : ch->far.finishing ? PHASE_END : head ? PHASE_HEAD : body ? PHASE_BODY
-		: ch->exchanges ? PHASE_BUSY : PHASE_IDLE;
+	phase = head ? PHASE_HEAD : body ? PHASE_BODY : ch->exchanges || ch->kind >= CHANNEL_WS ? PHASE_BUSY : PHASE_IDLE;
 	if (phase == ch->phase && late == ch->late && !(phase == PHASE_BODY && ch->read != ch->last_read) &&
 		!(late && late->sent >= ch->late_sent + PROGRESS))
 		return;
@@ -147,7 +146,7 @@ expired(void *arg)
 {
 	struct channel *ch = arg;
 
-	if (ch->kind == CHANNEL_H2 && ch->phase == PHASE_IDLE) {
+	if (ch->kind == CHANNEL_H2 && ch->phase == PHASE_IDLE && !ch->far.finishing) {
 		ch->phase = PHASE_END;
 		loop_add_timer(ch->server->service.loop, &ch->timer, REQUEST);
 		h2_finish(ch);

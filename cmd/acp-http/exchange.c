@@ -172,6 +172,8 @@ void
 exchange_free(struct exchange *x)
 {
 	DL_DELETE(x->channel->exchanges, x);
+	if (x->channel->late == x)
+		x->channel->late = NULL;
 	x->channel->bodies -= x->body.n;
 	if (x->flow)
 		detach(x);

@@ -145,7 +145,7 @@ struct channel {
 	struct loop_task task;    /* sends what can be sent, before the loop waits again */
 	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE, PHASE_END } phase; /* what timer is for */
 	uint64_t last_read;       /* bytes, when timer was last started */
-	const struct exchange *late; /* what it waited for then; not to be followed */
+	const struct exchange *late; /* what it waited for then; or NULL, also if that is over */
 	size_t late_sent;         /* bytes of its response that had been sent then */
 	struct loop_timer timer;
 };
