@@ -139,3 +139,23 @@ certificate() {
 	echo "peak: $(peak "$SERVER") KiB"
 	[[ $B == *san* ]] || (($(peak "$SERVER") < 24 * 1024))
 }
+
+# bats test_tags=slow
+@test "a client that leaves while too much waits for it: its agent ends, and so does its connection, by DELETE, --idle or a signal" {
+	local id how initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+	call() { curl -sS -H 'Content-Type: application/json' "$@" "http://127.0.0.1:$PORT/acp"; }
+	full() { [[ $(call -H "Acp-Connection-Id: $id" -d "$initialize" -o /dev/null -w '%{http_code}') == 503 ]]; }
+	for how in DELETE idle signal; do
+		serve --queue 64K --grace 200ms --idle 1s -- bash -c 'read -r _; echo "$1"; exec yes "$2"' _ \
+		    '{"jsonrpc":"2.0","id":1,"result":{}}' '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}'
+		id=$(call -d "$initialize" | jq -r .result.connectionId)
+		wait_for full
+		case $how in
+		DELETE) call -X DELETE -H "Acp-Connection-Id: $id" ;;
+		signal) kill "$SERVER" ;;
+		esac
+		[[ $how == signal ]] || wait_for agents_left 2
+		[[ $how == signal ]] || kill "$SERVER"
+		ends "$SERVER" 0
+	done
+}

@@ -16,11 +16,14 @@ local_side(const struct link *l)
 
 /* --- flow --- */
 
-/* A peer that goes on sending but does not read the error responses to it is not read until it does. */
+/*
+ * A peer that goes on sending but does not read the error responses to it is not read until it does. When the remote peer has gone, nothing
+ * of the local one is kept, and it is read to its end.
+ */
 static void
 steer(struct link *l)
 {
-	endpoint_pause(&l->local, l->remote_full || l->local.out.queued > 2 * QUEUE_HIGH);
+	endpoint_pause(&l->local, !l->down && (l->remote_full || l->local.out.queued > 2 * QUEUE_HIGH));
 }
 
 void
