@@ -52,12 +52,29 @@ attribute(const char **p)
 	return n == 1 ? A_BOLD : n == 2 ? A_DIM : n > 30 ? (attr_t)COLOR_PAIR(n - 30) : A_NORMAL;
 }
 
+/* Of characters that are joined each has its own width to cells and to curses, but not to every terminal: they are drawn apart. */
+static void
+separate(struct buf *line)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < line->n; i++) {
+		line->p[n++] = line->p[i];
+		if (n >= 3 && (memcmp(line->p + n - 3, "\u200d", 3) == 0 || memcmp(line->p + n - 3, "\ufe0f", 3) == 0))
+			n -= 3;
+	}
+	line->n = n;
+}
+
 /* A line that cells has written, which ends in a newline; the buffer is empty afterwards. */
 static void
 draw_line(int y, struct buf *line, attr_t with)
 {
-	const char *p = line->p, *end = line->p + line->n - (line->n > 0), *escape;
+	const char *p, *end, *escape;
 
+	separate(line);
+	p = line->p;
+	end = p + line->n - (line->n > 0);
 	move(y, 0);
 	clrtoeol();
 	attrset((int)with);
@@ -355,9 +372,10 @@ menu_key(struct display *d, int key)
 		d->item = (size_t)(key - '1');
 	else if (key == '\r') {
 		/* After our response the connection stays until the question has a response. */
-		if (d->mode == MODE_ORDER)
+		if (d->mode == MODE_ORDER) {
 			d->top->order = (enum order)d->item;
-		else
+			rows_make(d->top);
+		} else
 			respond_send(&d->respond, d->item);
 		d->mode = MODE_TABLE;
 	} else if (key == ESCAPE || key == 'q')
