@@ -66,7 +66,7 @@ three() {
 	screen 80 24 nowhere nowhere
 	shows 'ended: nowhere: No s'
 	# It would be attached again after two seconds, were it found in the directory.
-	sleep 2.5
+	wait_for sleeps
 	shows 'ended: nowhere: No s'
 	quits 2
 }
@@ -314,7 +314,6 @@ a_share() {
 @test "while nothing happens it uses no processor time: it is not even woken" {
 	! portable || skip 'it looks for new shares once a second where the system is not Linux'
 	[[ -r /proc/self/status ]] || skip 'there is no /proc'
-	wakes() { grep ctxt_switches "/proc/$(cat pid)/status"; }
 	start
 	initialized
 	open /one
@@ -322,8 +321,7 @@ a_share() {
 	finish 2
 	screen 80 24
 	shows '1 session, 0 running'
-	# The turn may get its tokens for two seconds after its end, and a busy machine takes longer.
-	sleeps() { local before; before=$(wakes); sleep 2.5; [[ $(wakes) == "$before" ]]; }
+	# The turn may get its tokens for two seconds after its end.
 	wait_for sleeps
 	quits
 	ends

@@ -104,3 +104,17 @@ quits() {
 	shows "status ${1:-0}"
 	tmux -S "$terminal" kill-server
 }
+
+# sleeps: does acp-top wait without a time at which it goes on, and was it not woken meanwhile? The time is the fourth operand of
+# epoll_wait; where that cannot be seen, no timer of acp-top is longer than 2 s.
+wakes() { grep ctxt_switches "/proc/$(cat pid)/status" 2>/dev/null; }
+sleeps() {
+	local before call
+	before=$(wakes)
+	if portable || ! read -ra call 2>/dev/null <"/proc/$(cat pid)/syscall"; then
+		sleep 2.5
+	elif [[ ${call[4]-} != 0xffffffff* ]]; then
+		return 1
+	fi
+	[[ $(wakes) == "$before" ]]
+}
