@@ -54,6 +54,44 @@ three() {
 	ends
 }
 
+# bats test_tags=slow
+@test "50 shares with 200 sessions, at 80x24 and 60x10: totals, what waits stands first, no line is too wide" {
+	local i size picture line
+	for ((i = 1; i <= 50; i++)); do
+		{
+			recording 10
+			jq -nc --argjson i $i 'def line($t; $from): {t: $t, from: $from, msg: (. + {jsonrpc: "2.0"})};
+				range(4) as $n | "\($i)-\($n)-会話" as $s
+				| ({id: $n, method: "session/new", params: {cwd: "/p", mcpServers: []}} | line(0; "client")),
+				({id: $n, result: {sessionId: $s}} | line(0; "agent")),
+				(select($n < 2) | {id: "p\($n)", method: "session/prompt", params: {sessionId: $s, prompt: []}} | line(1; "client")),
+				(select($n == 0 and $i > 40) | {id: "q", method: "elicitation/create", params: {sessionId: $s, message: "赤か青か which?"}} | line($i / 10; "agent"))'
+		} >recording
+		cp recording "of$i"
+		poses "$i" "of$i"
+	done
+	for size in '80 24' '60 10'; do
+		# shellcheck disable=SC2086 # two words
+		screen $size
+		shows '200 sessions, 90 running, 10 waiting for you'
+		keys End
+		wait_for chosen_has idle
+		keys Home
+		wait_for chosen_has waiting
+		run picture
+		assert_equal "$(wc -l <<<"$output")" "${size#* }"
+		for ((i = 2; i < ${size#* } - 2 && i < 12; i++)); do
+			assert_line --index $i --regexp '^ +[0-9]+-0-会話 +waiting '
+		done
+		keys o
+		shows ' 3  title'
+		keys 3 Enter Home
+		wait_for chosen_has 1-0-
+		quits
+	done
+	unpose
+}
+
 @test "without anything that is shared it says what to do" {
 	screen 60 10
 	shows '0 sessions, 0 running, 0 waiting for you'
