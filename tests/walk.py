@@ -246,7 +246,9 @@ class Chain:
 			self.bad.append('status %d, %d failed, %d + %d lost' % (status, talk.failed, *lost))
 		want = 0 if not self.end else 137 if self.end == 'KILL' else int(self.end)
 		# A signal that comes when the agent has ended, and acp-conduct is about to, ends acp-conduct itself.
-		if self.signalled and status == -signal.SIGTERM and 'agent: ended with' in err:
+		# (That it has ended with 0 is not reported: its own report says so.)
+		if self.signalled and status == -signal.SIGTERM and ('agent: ended with' in err or
+				self.end == '0' and other and not other['over']):
 			status = want
 		if other and want and not other['over'] and status != want:
 			self.bad.append('status %d, not %d' % (status, want))
