@@ -603,7 +603,8 @@ DELETE'
 	serve --cert cert.pem --key key.pem -- "${agent[@]}"
 	streams proxy port >seen &
 	wait_for test -e port
-	export https_proxy=http://127.0.0.1:$(<port) http_proxy=http://127.0.0.1:1 no_proxy=''
+	https_proxy=http://127.0.0.1:$(<port)
+	export https_proxy http_proxy=http://127.0.0.1:1 no_proxy=''
 	for URL in "https://localhost:$PORT/acp" "wss://localhost:$PORT/acp"; do
 		converse --ca cert.pem
 		assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'

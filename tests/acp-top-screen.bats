@@ -56,7 +56,7 @@ three() {
 
 # bats test_tags=slow
 @test "50 shares with 200 sessions, at 80x24 and 60x10: totals, what waits stands first, no line is too wide" {
-	local i size picture line
+	local i size line
 	for ((i = 1; i <= 50; i++)); do
 		{
 			recording 10

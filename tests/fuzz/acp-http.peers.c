@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd/acp-http/client.h"
+#include "cmd/acp-http/posts.c" /* for its event streams */
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
