@@ -511,11 +511,15 @@ DELETE'
 
 # bats test_tags=slow
 @test "a server that does not know the connection any more: an error for each open request, and status 1" {
-	behind 202 forget
-	run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; exec sleep 600)
-	assert_failure 1
-	assert_equal "$(tail -n 1 <<<"$output" | jq -c '[.id, .error.code]')" '[3,-32603]'
-	assert_equal "$(tail -n 1 <<<"$stderr")" "acp-http: $URL: the server does not know the connection any more"
+	local step
+	# It says so to a GET, or to a POST.
+	for step in forget 404 410; do
+		behind 202 "$step"
+		run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; exec sleep 600)
+		assert_failure 1
+		assert_equal "$(tail -n 1 <<<"$output" | jq -c '[.id, .error.code]')" '[3,-32603]'
+		assert_equal "$(tail -n 1 <<<"$stderr")" "acp-http: $URL: the server does not know the connection any more"
+	done
 }
 
 @test "no server, another service, or no initialize: an error for each request, and a line says why" {
