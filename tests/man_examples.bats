@@ -202,8 +202,7 @@ runs() {
 
 @test "README: the example of each tool works as written" {
 	local number=0
-	cp "$FIXTURES/demo.rec" s.rec
-	export COLUMNS=100
+	export COLUMNS=100 demo=$FIXTURES/demo.rec
 	while IFS= read -r line; do
 		if [[ -n $line ]]; then
 			example+=$line$'\n'
@@ -215,12 +214,13 @@ runs() {
 			((number += 1))
 			run bash -e -o pipefail -c "$example" </dev/null
 			echo "$example$output"
-			[ "$status" -eq 0 ]
+			# The recording that the first one makes has another prompt.
+			[ "$status" -eq "$([[ $example == acp-diff* ]] && echo 1 || echo 0)" ]
 		fi
 		example=
 	done < <(sed -n '/^## One example/,/^## I want/p' "$TOP/README.md" | sed -E '/^ {4}/!s/.*//; s/^ {4}//'; echo)
 	[ "$number" -ge 12 ]
-	[[ -s new.rec && -s session.html && -s chain.rec ]]
+	[[ -s s.rec && -s session.html && -s chain.rec ]]
 }
 
 @test "what the pages of acp-stat, acp-usage, acp-tap and acp-diff show as their output is that of demo.rec" {
