@@ -201,9 +201,9 @@ keeps() {
 	local status=$1
 	shift
 	echo old >out
-	run "-$status" "$@" -o out
+	run "-$status" "$1" -o out "${@:2}"
 	assert_equal "$(cat out)" old
-	run "-$status" "$@" -o new
+	run "-$status" "$1" -o new "${@:2}"
 	[[ ! -e new ]]
 }
 
@@ -232,9 +232,21 @@ keeps() {
 		acp-stat --merge
 		acp-check
 	END
-	for f in html markdown; do
-		keeps 2 acp-export -f $f --session nope "$FIXTURES/demo.rec"
-	done
+	while read -r command; do
+		# shellcheck disable=SC2086 # words
+		keeps 2 $command --session nope "$FIXTURES/demo.rec"
+	done <<-'END'
+		acp-export -f html
+		acp-export -f markdown
+		acp-usage
+		acp-usage --summary
+		acp-usage --summary -f json
+		acp-usage -f prom
+		acp-stat
+		acp-stat -f json
+		acp-stat -f prom
+		acp-check
+	END
 }
 
 @test "an output without anything in it empties the file, and makes it" {

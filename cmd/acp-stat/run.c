@@ -106,13 +106,13 @@ finish(struct watch *w, int status)
 {
 	struct tool *t = w->state;
 
+	if (!w->stream && watch_missed(w))
+		return status ? status : EXIT_USAGE;
 	/* A sum without what is damaged would be wrong, and not say so. */
 	if (t->any && !(t->options->merge && status))
 		report(t, true);
 	if (t->options->limits.n && !(t->options->merge && status))
 		status = limits_check(t, status);
-	if (watch_missed(w) && !w->stream && !status)
-		status = EXIT_USAGE;
 	return t->failed ? EXIT_FAILED : status;
 }
 

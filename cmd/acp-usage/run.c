@@ -146,6 +146,8 @@ finish(struct watch *w, int status)
 	struct tool *t = w->state;
 	bool any = w->stream || w->operands.any;
 
+	if (!w->stream && watch_missed(w))
+		return status ? status : EXIT_USAGE;
 	/* Recordings may have been read in another order than that of their times. */
 	if (!w->stream && usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
@@ -159,8 +161,7 @@ finish(struct watch *w, int status)
 		tool_fail(t, "out of memory");
 	if (any && !t->options->merge)
 		alerts_end(t);
-	status = status ? status : t->status;
-	return watch_missed(w) && !w->stream && !status ? EXIT_USAGE : status;
+	return status ? status : t->status;
 }
 
 /* --- summaries --- */
