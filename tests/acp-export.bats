@@ -56,7 +56,10 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 }
 
 @test "--max-line leaves out longer lines, and says so" {
-	run -2 acp-export --max-line 1K "$FIXTURES/bash-tool.jsonl" -o page
+	{ cat "$FIXTURES/bash-tool.jsonl" && jq -nc '{t: 9, from: "agent", msg: {jsonrpc: "2.0", method: "_x", params: {x: ("x" * 100000)}}}'; } >long.rec
+	run -2 --separate-stderr acp-export --max-line 1K -o page long.rec
+	assert_equal "$stderr" "acp-export: long.rec:$(wc -l <long.rec): not a record at byte 1: longer than --max-line"
+	assert [ -s page ]
 	run -2 acp-export --max-line x "$FIXTURES/bash-tool.jsonl"
 	assert_output --partial 'such as'
 }
