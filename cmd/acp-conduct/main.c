@@ -203,7 +203,7 @@ main(int argc, char **argv)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-	/* Then acp-conduct has to read what goes by. */
+	/* A chain like this is read; any other one is direct. */
 	if (ch->has_proxies || !ch->has_agent || setup.trace || setup.record)
 		ch->route = r;
 	if ((setup.trace || setup.record) && !(r->logs = logs_open(r, setup.trace, setup.record, &why)))

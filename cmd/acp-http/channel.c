@@ -102,8 +102,9 @@ received(void *arg, enum input_got got, const struct line *line)
 /* --- time --- */
 
 /*
- * A head has to be whole in time, and so has what comes after a response; a body has to come on; a channel with nothing to do is kept for a
- * while. Who waits for nothing of an agent has to read what it gets. (Who has a stream may read when it likes.)
+ * A client has to send a head, and the body that it still owes after a response, in time; another body has to make progress. A channel
+ * without a request is kept for a while. A client that waits for nothing from an agent has to read its responses; one with an event
+ * stream may read when it likes.
  */
 static void
 time_out(struct channel *ch)

@@ -17,8 +17,8 @@ local_side(const struct link *l)
 /* --- flow --- */
 
 /*
- * A peer that goes on sending but does not read the error responses to it is not read until it does. When the remote peer has gone, nothing
- * of the local one is kept, and it is read to its end.
+ * A peer that sends more but does not read its error responses is not read until it does. When the remote peer has gone, the local one is
+ * read to its end, and what it sends is discarded.
  */
 static void
 steer(struct link *l)
