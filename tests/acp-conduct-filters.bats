@@ -183,6 +183,29 @@ blocked() {
 	ends 0
 }
 
+@test "two neighbours that die at once, each within a line that the other has begun to read, are both started again" {
+	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
+	cat >within <<-'EOS'
+		#!/bin/bash
+		echo >>"$LIVES.$1"
+		(($(wc -l <"$LIVES.$1") == 1)) || exec acp-tap 2>/dev/null
+		printf '{"method":"m","params":' >&"$1"
+		head -c 10 <&"$2" >"begun.$1"
+		exec sleep 1000
+	EOS
+	chmod +x within
+	start -f './within 7 6' -f './within 1 0' -- cat
+	wait_for grep -qs . begun.7
+	wait_for grep -qs . begun.1
+	kill -KILL "$(pid_of within)" "$(pid_of within.2)"
+	wait_for runs within 2
+	wait_for runs within.2 2
+	asks two
+	ends 0
+	run -0 messages
+	assert_output "$m\"two\"}"
+}
+
 # bats test_tags=slow
 @test "over socket pairs, and at a terminal" {
 	for how in socket sockets terminal; do

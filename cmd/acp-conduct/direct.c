@@ -307,11 +307,14 @@ drop_half(struct link *l)
 static void
 read_rest(struct component *c)
 {
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir]) {
 			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
 			c->in[dir]->empty_since = 0;
 		}
+		if (c->out[dir])
+			c->out[dir]->writer_died = true;
+	}
 }
 
 /* Its writer may be within a line of which the dead reader has read everything so far. */
@@ -325,31 +328,6 @@ may_go_on(struct link *l)
 	if (!l->empty_since)
 		l->empty_since = now;
 	return now - l->empty_since < PAUSE;
-}
-
-/* Is every pipe that it reads at the beginning of a line? Called when its whole group has gone. */
-static bool
-is_settled(struct component *c)
-{
-	bool settled = true;
-	struct link *l;
-
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++) {
-		l = c->in[dir];
-		if (!l || l->rd < 0 || type_of(l->rd) == S_IFREG)
-			continue;
-		if (!l->half && may_go_on(l)) {
-			settled = false;
-			loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
-		} else if (!drop_half(l)) {
-			settled = false;
-			if (l->watch.added)
-				continue;
-			l->watch = (struct loop_fd){.fd = l->rd, .events = POLLIN, .ready = on_hangup, .arg = l};
-			loop_add_fd(c->chain->loop, &l->watch);
-		}
-	}
-	return settled;
 }
 
 /*
@@ -380,17 +358,47 @@ end_half_line(struct link *l)
 		report_line(&l->chain->report, "%s: %s: %s", l->writer->name, direction_names[l->dir], strerror(errno));
 }
 
+/*
+ * Is every pipe that it reads at the beginning of a line? Called when its whole group has gone. First it ends the lines that the dead
+ * process has half written: the reader of one may have died, too, and wait for the rest of it.
+ */
+static bool
+is_settled(struct component *c)
+{
+	bool settled = true;
+	struct link *l;
+
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++)
+		if (c->out[dir] && c->out[dir]->writer_died) {
+			c->out[dir]->writer_died = false;
+			end_half_line(c->out[dir]);
+		}
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++) {
+		l = c->in[dir];
+		if (!l || l->rd < 0 || type_of(l->rd) == S_IFREG)
+			continue;
+		if (!l->half && may_go_on(l)) {
+			settled = false;
+			loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
+		} else if (!drop_half(l)) {
+			settled = false;
+			if (l->watch.added)
+				continue;
+			l->watch = (struct loop_fd){.fd = l->rd, .events = POLLIN, .ready = on_hangup, .arg = l};
+			loop_add_fd(c->chain->loop, &l->watch);
+		}
+	}
+	return settled;
+}
+
 static void
 recover(struct component *c, struct losses *n)
 {
 	n->unknown = true;
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		if (c->out[dir])
-			end_half_line(c->out[dir]);
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->in[dir] && c->out[dir] && c->out[dir]->wr < 0 && unread(c->in[dir]) > 0)
 			report_line(&c->chain->report, "%s: %s: %d unread bytes are lost, because the next component in this direction has seen the end",
 				c->name, direction_names[dir], unread(c->in[dir]));
-	}
 }
 
 static void
