@@ -223,6 +223,31 @@ a_past_session() {
 	assert_equal "$(jq -c '[.session, .state, .turns]' <<<"$output")" '["v2","model",1]'
 }
 
+@test "after a loss a turn whose response was lost ends at the next prompt, and a question as its call goes on" {
+	{
+		recording
+		message 0 client '{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/p","mcpServers":[]}}'
+		message 0 agent '{"jsonrpc":"2.0","id":0,"result":{"sessionId":"s"}}'
+		message 1 client '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		message 2 agent '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","title":"make"},"options":[]}}'
+		echo '{"t":3,"event":"lost","count":2,"why":"slow"}'
+	} >waits
+	{
+		cat waits
+		message 4 agent '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress"}}}'
+	} >works
+	{
+		cat waits
+		message 4 client '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		message 5 agent '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"refusal"}}'
+	} >idle
+	for state in 'waiting make' 'tool make' 'idle refusal'; do
+		case $state in waiting*) poses s waits ;; tool*) poses s works ;; *) poses s idle ;; esac
+		wait_for has "s $state"
+		unpose
+	done
+}
+
 @test "a question that names no session is a row of its own" {
 	{
 		recording 10

@@ -222,3 +222,22 @@ says() {
 	run -2 acp-usage --merge --max-line 10 long.nd
 	assert_output --partial 'longer than --max-line'
 }
+
+@test "after a loss the next prompt begins a turn of its own, for every tool that counts turns" {
+	cat >lost.rec <<-'EOS'
+		{"acp-recording":1,"started":"2026-11-23T10:00:00.000000Z"}
+		{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"one"}]}}}
+		{"t":2,"event":"lost","count":3,"why":"slow"}
+		{"t":3,"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"two"}]}}}
+		{"t":4,"from":"agent","msg":{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":{"inputTokens":5,"outputTokens":6,"totalTokens":11}}}}
+	EOS
+	run -0 --separate-stderr acp-stat -f json --by turn lost.rec
+	assert_equal "$(jq -c '[.turn, .total_us]' <<<"$output")" $'[1,null]\n[2,1000000]'
+	run -0 acp-export -f markdown lost.rec
+	assert_line '*no response*'
+	assert_line '*end\_turn · 1.0 s · input 5 · output 6 · total 11*'
+	run -0 acp-export -f otlp lost.rec
+	assert_equal "$(grep -o '"name":"invoke_agent"' <<<"$output" | wc -l)" 2
+	run -0 acp-tap --list -f tsv lost.rec
+	assert_equal "$(tail -n 1 <<<"$output" | cut -f 4)" 2
+}

@@ -121,6 +121,10 @@ event(struct watch *w, const struct record *r)
 {
 	struct export *e = w->state;
 
+	if (r->kind == RECORD_LOST && e->paint)
+		sessions_lost(e->transcript.sessions);
+	else if (r->kind == RECORD_LOST)
+		span_lost(e->trace.span);
 	return e->paint && r->kind == RECORD_EXIT ? check(w, transcript_exit(&e->transcript, r->t, r->status)) : 0;
 }
 

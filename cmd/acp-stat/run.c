@@ -38,6 +38,8 @@ event(struct watch *w, const struct record *r)
 	struct tool *t = w->state;
 
 	t->now = r->t > t->now ? r->t : t->now;
+	if (r->kind == RECORD_LOST)
+		span_lost(t->span);
 	return 0;
 }
 

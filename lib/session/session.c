@@ -260,6 +260,51 @@ close_request(struct sessions *c, struct session_request *r, const struct msg *m
 	return e;
 }
 
+/* --- after a loss --- */
+
+void
+sessions_lost(struct sessions *c)
+{
+	struct session_request *r = NULL;
+	struct session_turn *t;
+
+	c->lossy = true;
+	while ((r = sessions_request(c, r)))
+		r->doubtful = true;
+	for (struct session *s = c->all; s; s = s->hh.next)
+		LL_FOREACH(s->turn, t)
+			t->doubtful = true;
+}
+
+/* Gives up what is doubtful: the questions of a turn, or about a tool call; or all that waits in the family of a session. */
+static void
+give_up_doubtful(struct sessions *c, const struct session_turn *turn, const struct session_call *call, const struct session *s)
+{
+	struct request *next = c->lossy && (turn || call || s) ? requests_next(c->requests, NULL) : NULL;
+	struct session_request *r;
+
+	while (next) {
+		r = next->owner;
+		next = requests_next(c->requests, next);
+		if (r->doubtful && ((r->question && turn && r->question->turn == turn) || (r->question && call && r->question->call == call) ||
+			(s && r->session && (r->session == s || session_root(r->session) == s))))
+			close_request(c, r, NULL);
+	}
+}
+
+/* A prompt comes: the turns before it have ended, if messages were lost in them. */
+static void
+end_doubtful_turns(struct sessions *c, struct session *s)
+{
+	give_up_doubtful(c, NULL, NULL, s);
+	while (s->turn && s->turn->doubtful) {
+		s->turn->unfinished = true;
+		session_turn_end(c, s->turn);
+	}
+}
+
+/* --- responses and requests --- */
+
 /* Does this result have something of a turn's end, or of its beginning? */
 static bool
 is_of_prompt(const struct msg *m)
@@ -289,6 +334,8 @@ handle_response(struct sessions *c, struct session_message *seen)
 	seen->copy = seen->request->copy;
 	seen->role = seen->enveloped ? acp_other_side(s->from) : s->from;
 	seen->session = seen->request->session;
+	if (!session_accepts(s->msg.result, c->v2))
+		give_up_doubtful(c, seen->request->turn, NULL, NULL);
 	return close_request(c, seen->request, &s->msg);
 }
 
@@ -297,6 +344,8 @@ begin_request(struct sessions *c, struct session *s, struct session_request *r, 
 {
 	switch (m->what) {
 	case ACP_SESSION_PROMPT:
+		if (s)
+			end_doubtful_turns(c, s);
 		return s && !session_turn_new(c, s, r) ? -1 : 0;
 	case ACP_REQUEST_PERMISSION:
 	case ACP_ELICITATION_CREATE:
@@ -385,7 +434,7 @@ end_connection(struct sessions *c)
 		if (!c->limits.keep)
 			free_session(c, s, false);
 	}
-	c->connected = c->plain = c->v2 = false;
+	c->connected = c->plain = c->v2 = c->lossy = false;
 	session_emit(c, (struct session_event){.kind = SESSION_DISCONNECTED});
 }
 
@@ -451,10 +500,15 @@ read_update(struct slice params, struct session_message *seen)
 static int
 handle_update(struct sessions *c, struct session *s, struct slice kind, struct slice update)
 {
-	if (json_string_is(kind, "tool_call") || json_string_is(kind, "tool_call_update"))
+	if (json_string_is(kind, "tool_call") || json_string_is(kind, "tool_call_update")) {
+		give_up_doubtful(c, NULL, c->lossy ? session_call_find(c, s, json_get_string(update, "toolCallId")) : NULL, NULL);
 		return session_call_update(c, s, update, json_string_is(kind, "tool_call"));
-	if (json_string_is(kind, acp_state_update))
+	}
+	if (json_string_is(kind, acp_state_update)) {
+		if (json_string_is(json_get_string(update, acp_state), acp_idle))
+			give_up_doubtful(c, session_is_replayed(s) ? NULL : s->turn, NULL, NULL);
 		return session_state(c, s, update);
+	}
 	if (json_string_is(kind, "subagent_update"))
 		return adopt(c, s, update);
 	happened(c, SESSION_COMPACTION, s);

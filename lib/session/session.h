@@ -13,6 +13,8 @@
  * unfinished with its turn. Calls of sub-agents survive the turn; so do those that an idle state with a list of background work leaves.
  * While session/load or session/resume has no response, a history is replayed, in which no turn and no call begins or ends.
  * Who uses an id again does not wait for the older response. What a restarted agent had asked, and worked on, has ended.
+ * The response of what was open as messages were lost may be one of them. Such a turn ends, unfinished, at the next prompt of its
+ * session, with all that waits in its family; such a question ends with its turn, or as the tool call goes on that it is about.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -62,7 +64,7 @@ struct session_turn {
 	struct slice error;            /* likewise: the error object, or p NULL */
 	/* the module's own */
 	struct session_request *request;
-	bool busy, leaves_calls;
+	bool busy, leaves_calls, doubtful; /* doubtful: messages were lost while it was open */
 	uint64_t serial;               /* among all turns */
 };
 
@@ -102,7 +104,9 @@ struct session_request {
 	struct session_question *question;
 	bool enveloped, copy;
 	enum acp_dialect dialect;      /* of its envelope */
-	struct session_request *before, *after; /* of its session; the module's own */
+	/* the module's own */
+	bool doubtful;                 /* as that of a turn */
+	struct session_request *before, *after; /* of its session */
 };
 
 /* A message as it was understood. Valid until the next. */
@@ -180,6 +184,8 @@ void sessions_begin(struct sessions *);
 /* A message went by: finds the request that a response answers by itself. *seen (NULL: not wanted) lasts until the next. 0, or -1
  * out of memory. Of noise *seen is NULL. */
 int sessions_see(struct sessions *, const struct message *, const struct session_message **seen);
+/* Messages were lost here. */
+void sessions_lost(struct sessions *);
 /* The stream has ended. */
 void sessions_end(struct sessions *);
 /* Gives up the request of an id that this side sent, or (id p NULL) all of them: it never gets a response. */

@@ -16,6 +16,7 @@ struct sessions {
 	struct buf text;
 	uint64_t now, number, serial;  /* of sessions; of turns */
 	bool connected, plain, v2;     /* plain: the connection began outside of an envelope */
+	bool lossy;                    /* messages were lost */
 	struct session_message seen;
 	const struct session_message *message; /* that is being handled; NULL: none */
 	struct session_request *answered;      /* its response has been handed out: freed with the next message */

@@ -393,6 +393,12 @@ span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 	return NULL;
 }
 
+void
+span_lost(struct span *sp)
+{
+	sessions_lost(sp->sessions);
+}
+
 double
 span_started(const struct span *sp)
 {

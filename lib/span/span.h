@@ -108,6 +108,8 @@ void span_free(struct span *);
 int span_begin(struct span *, double started);
 /* A message went by, perhaps in an envelope; finds the request that it responds to by itself. */
 int span_see(struct span *, const struct message *);
+/* Messages were lost. */
+void span_lost(struct span *);
 /* The stream has ended. */
 int span_end(struct span *);
 /* s since 1970 of what is read, or 0; and what has been counted, for the names of agents and models. */

@@ -167,6 +167,8 @@ watch_event(struct watch *w, const struct record *r)
 		watch_warn(w, "%s", w->lost);
 		w->lossy = true;
 	}
+	if (r->kind == RECORD_LOST && w->sessions)
+		sessions_lost(w->sessions);
 	w->number = r->number;
 	if (w->event)
 		out_of_memory(w, w->event(w, r));

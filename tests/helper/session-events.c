@@ -103,6 +103,8 @@ read_file(struct sessions *c, const char *name)
 	while (reader && (e = recording_next(reader, &r)) == 0 && r.kind != RECORD_END) {
 		if (r.kind == RECORD_HEADER)
 			sessions_begin(c);
+		if (r.kind == RECORD_LOST)
+			sessions_lost(c);
 		if (r.kind != RECORD_MESSAGE)
 			continue;
 		if (sessions_see(c, &(struct message){.from = r.from, .t = r.t, .line = r.text, .msg = r.msg}, NULL) < 0)

@@ -53,6 +53,7 @@ class Fold:
     def clear(self):
         self.sessions, self.requests, self.open, self.questions = {}, [], [], []
         self.plain = self.v2 = False
+        self.doubtful = set()  # requests and turns that were open as messages were lost
 
     def say(self, *words):
         self.out.append('%d %s' % (self.t, ' '.join(w for w in map(str, words) if w)))
@@ -281,10 +282,14 @@ class Fold:
         if turn:
             stop = result.get('stopReason')
             stop = stop if isinstance(stop, str) else None
-            if m is not None and isinstance(m.get('result'), dict) and stop is None and (self.v2 or 'messageId' in result):
+            if self.accepts(m):
                 turn['accepted'] = True
             else:
                 self.end_turn(turn, stop, failed=m is not None and 'error' in m, unfinished=m is None)
+
+    def accepts(self, m):
+        result = m.get('result') if m is not None else None
+        return isinstance(result, dict) and not isinstance(result.get('stopReason'), str) and (self.v2 or 'messageId' in result)
 
     def ask_text(self, event, ask, begin=None, unfinished=False):
         s, turn = ask['s'], ask['turn']
@@ -303,6 +308,21 @@ class Fold:
         q['ask'] = ask
         self.questions.append(ask)
         self.ask_text('asked', ask)
+
+    # --- what was lost
+
+    def lose(self):
+        self.doubtful.update(self.requests)
+        for s in self.sessions.values():
+            self.doubtful.update(s.turns)
+
+    def give_up(self, which):
+        for q in [q for q in self.requests if q in self.doubtful and which(q)]:
+            self.close(q)
+
+    def give_up_questions(self, member, of):
+        if of is not None:
+            self.give_up(lambda q: q.get('ask') and q['ask'][member] is of)
 
     # --- connections and messages
 
@@ -327,6 +347,8 @@ class Fold:
             if q and q['method'] == 'session/prompt' and 'error' not in m and not {'stopReason', 'messageId', 'usage', '_meta'} & set(result):
                 q = self.find_request('agent', m['id']) or q
         if q:
+            if not self.accepts(m):
+                self.give_up_questions('turn', q.get('turn'))
             self.close(q, m)
 
     def see(self, t, side, m):
@@ -384,6 +406,9 @@ class Fold:
         if copy:
             return
         if m['method'] == 'session/prompt' and s:
+            self.give_up(lambda q: q['s'] and s in (q['s'], self.root(q['s'])))
+            while s.turns and s.turns[0] in self.doubtful:
+                self.end_turn(s.turns[0], unfinished=True)
             q['turn'] = self.new_turn(s, True)
         elif m['method'] in ASKS:
             self.ask(q, params, wrapped)
@@ -395,8 +420,12 @@ class Fold:
     def update(self, s, u, wrapped):
         kind = u.get('sessionUpdate')
         if kind in ('tool_call', 'tool_call_update'):
+            if isinstance(u.get('toolCallId'), str):
+                self.give_up_questions('call', s.calls.get(u['toolCallId']))
             self.call(s, u, wrapped)
         elif kind == 'state_update':
+            if u.get('state') == 'idle' and s.turns and not self.replayed(s):
+                self.give_up_questions('turn', s.turns[0])
             self.state(s, u)
         elif kind == 'subagent_update':
             self.adopt(s, u, wrapped)
@@ -417,12 +446,18 @@ class Maker:
         # Both faces of a proxy, its far one only, or no envelopes at all.
         self.face = rng.choice(['plain', 'plain', 'plain', 'far', 'both'])
         self.blind = rng.random() < .2
+        # Messages are lost, in some streams a lot.
+        self.loses = rng.choice([0, 0, .02, .1])
         if rng.random() < .9:
             self.hello()
         for _ in range(steps):
             self.step()
 
     def put(self, side, m):
+        if self.rng.random() < self.loses:
+            self.out.append((self.t, None, None))
+            if self.rng.random() < .5:
+                return
         r = self.rng.random()
         self.t += 0 if r < .3 else self.rng.randrange(1, 1000)
         self.out.append((self.t, 'unknown' if self.blind else side, dict({'jsonrpc': '2.0'}, **m)))
@@ -546,6 +581,9 @@ class Maker:
         with open(path, 'w') as f:
             f.write('{"acp-recording":1,"started":"2026-11-23T10:00:00.000000Z"}\n')
             for t, side, m in self.out:
+                if side is None:
+                    f.write('{"t":%d.%06d,"event":"lost","count":1}\n' % (t // 10 ** 6, t % 10 ** 6))
+                    continue
                 f.write('{"t":%d.%06d,"from":"%s","msg":%s}\n' % (t // 10 ** 6, t % 10 ** 6, side, json.dumps(m, ensure_ascii=self.rng.random() < .5)))
 
 
@@ -554,7 +592,7 @@ def one_round(seed, steps, folder):
     maker, fold, path = Maker(rng, rng.randint(1, steps)), Fold(), os.path.join(folder, '%d.rec' % seed)
     maker.write(path)
     for t, side, m in maker.out:
-        fold.see(t, side, m)
+        fold.see(t, side, m) if side else fold.lose()
     fold.end()
     p = subprocess.run(['session-events', path], capture_output=True, text=True)
     got = [line for line in p.stdout.splitlines() if 'forgotten' not in line.split()[1]]

@@ -256,6 +256,59 @@ test_limits(void)
 	c = usual;
 }
 
+/* The response of what was open may be among the messages that were lost. */
+static void
+test_lost(void)
+{
+	/* A turn ends at the next prompt, whose own response it does not wait for; one that began after the loss is sure. */
+	begin();
+	PROMPT("1");
+	PROMPT("2");
+	sessions_lost(c);
+	PROMPT("3");
+	PROMPT("4");
+	RESULT("3", "\"stopReason\":\"end_turn\"");
+	want("S=0 +S/1 -S/1? +S/2 -S/2? +S/3 -S/3 +S/4 -S/4? | ");
+	/* Its response may come all the same. */
+	begin();
+	PROMPT("1");
+	sessions_lost(c);
+	RESULT("1", "\"stopReason\":\"end_turn\"");
+	PROMPT("2");
+	want("S=0 +S/1 -S/1 +S/2 -S/2? | ");
+	/* Version 2: the idle state. */
+	begin();
+	PROMPT("1");
+	RESULT("1", "\"messageId\":\"m\"");
+	sessions_lost(c);
+	PROMPT("2");
+	want("S=0 +S/1 -S/1? +S/2 -S/2? | ");
+	/* A question ends as its call goes on, or with its turn; others wait. */
+	begin();
+	PROMPT("1");
+	AGENT("7", "session/request_permission", S ",\"toolCall\":{\"toolCallId\":\"a\"}");
+	AGENT("8", "session/request_permission", S ",\"toolCall\":{\"toolCallId\":\"b\"}");
+	sessions_lost(c);
+	CALL("c", "pending");
+	CALL("a", "completed");
+	RESULT("1", "\"stopReason\":\"end_turn\"");
+	want("S=0 +S/1 (a ask(a (b ask(b (c ask?) a) ask?) b?) c?) -S/1 | ");
+	/* Without a loss they wait. */
+	begin();
+	PROMPT("1");
+	AGENT("7", "session/request_permission", S ",\"toolCall\":{\"toolCallId\":\"a\"}");
+	CALL("a", "completed");
+	RESULT("1", "\"stopReason\":\"end_turn\"");
+	want("S=0 +S/1 (a ask(a a) -S/1 ask?) | ");
+	/* A history does not last for ever. */
+	begin();
+	CLIENT("1", "session/load", S);
+	sessions_lost(c);
+	PROMPT("2");
+	CALL("a", "completed");
+	want("S=1 +S/1 (a a) -S/1? | ");
+}
+
 /* A tool's data stay with a session that is kept, across connections. */
 static void
 test_keep(void)
@@ -295,6 +348,7 @@ main(void)
 	test_envelopes();
 	test_sides_unknown();
 	test_limits();
+	test_lost();
 	test_keep();
 	sessions_free(c);
 	buf_free(&log_text);
