@@ -267,9 +267,10 @@ client_first() {
 }
 
 # bats test_tags=slow
-@test "random guests and clients that answer at the same time: each request gets exactly one response" {
+@test "random guests and clients that answer at the same time: each request gets exactly one response; without --answers it is the client's" {
 	local seed=${ACP_SEED:-$RANDOM} round
 	for ((round = 0; round < ${ACP_ROUNDS:-$(sample 1 10)}; round++)); do
 		timeout 300 python3 "$TOP/tests/model/answers.py" $((seed + round))
+		timeout 300 python3 "$TOP/tests/model/answers.py" $((seed + round)) closed
 	done
 }

@@ -365,6 +365,32 @@ a_share() {
 	ends
 }
 
+@test "while much happens it draws what is new, at most ten times a second" {
+	local began took drawn i=0 titles='{"sessionUpdate":"session_info_update","title":"'
+	start
+	initialized
+	open /one
+	prompt 2 /one
+	screen 80 24
+	shows '1 session, 1 running'
+	update /one "${titles}first\"}"
+	wait_for grep -q first raw
+	drawn=$(pictures) began=${EPOCHREALTIME/[.,]/}
+	while took=$((${EPOCHREALTIME/[.,]/} - began)) && ((took < 1000000)); do
+		say '{"jsonrpc":"2.0","method":"tell","params":{"session":"/one","update":'"$titles$((++i))"'"}}}'
+	done
+	update /one "${titles}last\"}"
+	wait_for grep -q last raw
+	took=$((${EPOCHREALTIME/[.,]/} - began)) drawn=$(($(pictures) - drawn))
+	echo "drawn $drawn times in $took us, after $i updates"
+	((drawn <= took / 100000 + 2))
+	quits
+	ends
+}
+
+# pictures: how often it has drawn, where nothing changes but the title of the chosen row: attributes are reset once, at the end.
+pictures() { grep -oa $'\e\[m' raw | wc -l; }
+
 # colours: does a row on the screen have one?
 colours() { picture -e | grep -qP '\x1b\[(.*;)?3[1-7]m'; }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""acp-share --answers against guests and a client that respond at the same time: answers.py SEED.
+"""acp-share --answers against guests and a client that respond at the same time: answers.py SEED [closed].
 
 The agent asks its questions under few ids, which it uses again as soon as it has a response. The client responds to some at once,
 to some late, to some only when they are cancelled. Guests respond to what they see, to what is old, to other methods, to ids
 that nobody used, with the right to do so and without. Each question gets exactly one response, from one who may, and all guests
-see that one; the client is sent $/cancel_request for each that a guest had, and for no other.
+see that one; the client is sent $/cancel_request for each that a guest had, and for no other. closed: without --answers no guest may.
 """
 import collections
 import json
@@ -55,17 +55,25 @@ def agent(seed):
 
 
 class Guest(threading.Thread):
-    def __init__(self, path, number, seed):
+    def __init__(self, path, number, seed, closed):
         super().__init__(daemon=True)
         self.chance = random.Random(f"{seed} {number}")
         self.want = self.chance.choice(["answer", "answer", "join"])
         self.seen = collections.defaultdict(list)
+        reply, fds = self.attach(path)
+        if closed and self.want == "answer":
+            assert not fds and b"--answers" in reply, reply
+            # It tries all the same.
+            self.want = "join"
+            reply, fds = self.attach(path)
+        self.name = f"guest.{json.loads(reply)['guest']}"
+        self.socket = socket.socket(fileno=fds[0])
+
+    def attach(self, path):
         s = socket.socket(socket.AF_UNIX)
         s.connect(path)
         s.sendall(b'{"want":"%s"}\n' % self.want.encode())
-        reply, fds, _, _ = socket.recv_fds(s, 4096, 1)
-        self.name = f"guest.{json.loads(reply)['guest']}"
-        self.socket = socket.socket(fileno=fds[0])
+        return socket.recv_fds(s, 4096, 1)[:2]
 
     def respond(self, id, number, asked):
         record = {"from": "client", "asked": asked, "msg": {"jsonrpc": "2.0", "id": id, "result": {"number": number, "by": self.name}}}
@@ -94,11 +102,11 @@ class Guest(threading.Thread):
 
 
 def main():
-    seed = int(sys.argv[1])
+    seed, closed = int(sys.argv[1]), sys.argv[2:] == ["closed"]
     chance = random.Random(f"{seed} client")
     directory = tempfile.mkdtemp()
     path = os.path.join(directory, "socket")
-    process = subprocess.Popen(["acp-share", "--answers", "--control", path, "--", sys.executable, __file__, "agent", str(seed)],
+    process = subprocess.Popen(["acp-share"] + ["--answers"] * (not closed) + ["--control", path, "--", sys.executable, __file__, "agent", str(seed)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     texts, mine, cancelled, result, wrong = queue.Queue(), collections.defaultdict(list), 0, None, []
 
@@ -115,11 +123,11 @@ def main():
         texts.put(line(id=id, result={"number": number, "by": "client"}))
 
     texts.put(line(id=0, method="initialize", params={}))
-    guests, late = [], []
+    guests, late, asked = [], [], 0
     for text in process.stdout:
         m = json.loads(text)
         if "result" in m:
-            guests = [Guest(path, i, seed) for i in range(GUESTS)]
+            guests = [Guest(path, i, seed, closed) for i in range(GUESTS)]
             for g in guests:
                 g.start()
             texts.put(line(method="go"))
@@ -135,8 +143,9 @@ def main():
         else:
             mine[m["id"]].append(m["params"]["number"])
             late.append(m["id"])
-            # What guests may not respond to, it has to; and where it waits for ever, the agent might.
-            while late and (m["method"] == METHODS[2] or len(late) > OPEN // 2 or chance.random() < 0.3):
+            asked += 1
+            # What guests may not respond to, it has to; and where it waits for ever, the agent might: also at the end.
+            while late and (m["method"] == METHODS[2] or len(late) > OPEN // 2 or asked == QUESTIONS or chance.random() < 0.3):
                 respond(late.pop(0))
     if process.wait(60) != 0:
         wrong.append(f"status {process.returncode}")
@@ -153,6 +162,8 @@ def main():
                 wrong.append(f"question {number} got the response of {by}; {g.name} saw {g.seen[number]}")
     if result and cancelled != counts["guests"]:
         wrong.append(f"{cancelled} were cancelled, {counts['guests']} had a response of a guest")
+    if closed and list(counts) != ["client"]:
+        wrong.append("without --answers a guest had a response")
     print(f"seed {seed}: {dict(counts)}, of guests who may: {list(rights.values()).count('answer')}", *(wrong[:20] or ["once each"]), sep="\n  ")
     sys.exit(bool(wrong))
 
