@@ -379,7 +379,11 @@ times() {
 	[ "$(grep -o '<rect class="by-tool"' <<<"$output" | wc -l)" -eq 1 ]
 	[ "$(grep -o '<rect class="by-user"' <<<"$output" | wc -l)" -eq 1 ]
 	[ "$(grep -o '<rect class="by-model"' <<<"$output" | wc -l)" -eq 2 ]
-	assert_output --regexp '<text [^>]*>Write note.txt</text>'
+	# Each bar is beside its name.
+	top() { grep -o "$1" <<<"$output" | sed 's/.* y="\([0-9]*\).*/\1/' | uniq; }
+	for row in 'model model' 'user waiting for the user' 'tool Write note.txt'; do
+		assert_equal "$(top "<rect class=\"by-${row%% *}\"[^>]*")" $(($(top "<text [^>]*>${row#* }<") - 9))
+	done
 }
 
 # bats test_tags=slow

@@ -217,6 +217,8 @@ shows() {
 	shows '53.0K  0.1136 credits'
 	update '"usage_update","used":1041000,"size":200000,"cost":{"amount":12,"currency":"EUR"}' >in
 	shows '520%  1.0M/200K  12.00 EUR'
+	update '"usage_update","used":5,"size":200,"cost":{"amount":"12","currency":"EUR"}' >in
+	shows '2%  5/200'
 	update '"tool_call","toolCallId":"t1","title":"Read a","status":"pending","content":[{"type":"diff","path":"/x/y"}]' >in
 	shows 'pending  Read a  diff /x/y'
 	update '"tool_call_update","toolCallId":"t1","status":"failed","content":[{"type":"content","content":{"type":"text","text":"oh"}},{"type":"terminal","terminalId":"7"}]' >in
