@@ -172,6 +172,23 @@ shows() {
 	assert_equal "$(prompts)" '"/review now"'
 }
 
+@test "two conversations at once both keep their lines in the history" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	agent '{"turns":[[{"text":"ok"}],[{"text":"ok"}]]}'
+	# While this one runs, another ends.
+	cat >meanwhile <<-EOS
+		#!/bin/bash
+		while IFS= read -r line; do
+			[[ \$line != *session/prompt* ]] || echo another >>"$PWD/state/acp/history"
+			printf '%s\n' "\$line"
+		done | "\$@"
+	EOS
+	chmod +x meanwhile
+	AGENT=("$PWD/meanwhile" "${AGENT[@]}")
+	talk $'hi\nagain\n\x04'
+	assert_equal "$(<state/acp/history)" $'another\nanother\nhi\nagain'
+}
+
 @test "Tab completes no command whose name would control the terminal" {
 	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
 	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"a\u009b2Jb","description":"A"},

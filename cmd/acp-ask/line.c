@@ -21,12 +21,15 @@ enum { HISTORY = 1000 };
 
 static struct ask *typing; /* readline calls us without an argument */
 static char *history;      /* the path of the file */
+static int unsaved;        /* lines that are not in it yet */
 
 static void
 on_line(char *line)
 {
-	if (line && *line && !typing->asked)
+	if (line && *line && !typing->asked) {
 		add_history(line);
+		unsaved++;
+	}
 	typing->line.got(typing, slice_of(line ? line : ""), !line);
 	free(line);
 }
@@ -190,7 +193,9 @@ line_close(struct ask *a)
 		return;
 #ifdef HAVE_READLINE
 	if (a->talks) {
-		write_history(history);
+		/* Another conversation may have added its lines. A file that is not there yet is not appended to. */
+		if (append_history(unsaved, history) != 0)
+			write_history(history);
 		history_truncate_file(history, HISTORY);
 	}
 #endif
