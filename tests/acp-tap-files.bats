@@ -322,6 +322,16 @@ hanging() {
 	assert_line --index 2 --partial '"from":"agent"'
 }
 
+@test "a recording says in its header that messages may be missing, whatever selects them" {
+	local option expected=true
+	for option in '-m a' '-w true' '--from client' '--kind request' '--session s' '--grep a' '--grep-regex a' '-c 5' '' '--redact'; do
+		# shellcheck disable=SC2086 # options and their values
+		acp-tap -f record -o s.rec $option -- true
+		[[ $option ]] || expected=null
+		assert_equal "$option $(head -n 1 s.rec | jq .selected)" "$option $expected"
+	done
+}
+
 @test "what is selected limits what is written, never what passes" {
 	acp-tap -o s.rec -m plan <four >out
 	cmp four out
