@@ -313,7 +313,7 @@ read_rest(struct component *c)
 			c->in[dir]->empty_since = 0;
 		}
 		if (c->out[dir])
-			c->out[dir]->writer_died = true;
+			c->out[dir]->may_be_cut = true;
 	}
 }
 
@@ -331,7 +331,7 @@ may_go_on(struct link *l)
 }
 
 /*
- * Ends a line that the dead process has half written. Where its reader has read everything, nobody can say whether there is one: a
+ * Ends a line that the dead process has half written, unless the pipe is full and cannot grow. Where its reader has read everything, nobody can say whether there is one: a
  * message that means nothing ends the line, and is one by itself, because clients do not accept empty lines.
  */
 static void
@@ -342,14 +342,15 @@ end_half_line(struct link *l)
 	bool is_seen;
 	ssize_t r;
 
-	if (l->wr < 0 || type_of(l->wr) == S_IFREG)
-		return;
 	is_seen = peek(l, &bytes) == 0 && bytes.n > 0;
-	if (is_seen && bytes.p[bytes.n - 1] == '\n')
+	if (l->wr < 0 || type_of(l->wr) == S_IFREG || (is_seen && bytes.p[bytes.n - 1] == '\n')) {
+		l->may_be_cut = false;
 		return;
+	}
 	/* poll promises room for PIPE_BUF bytes; a pipe that is full gets some. */
 	if (!poll_shows(l->wr, POLLOUT, POLLOUT) && (system_grow_pipe(l->wr) < 0 || !poll_shows(l->wr, POLLOUT, POLLOUT)))
 		return;
+	l->may_be_cut = false;
 	if (is_seen)
 		report_line(&l->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline",
 			l->writer->name, direction_names[l->dir]);
@@ -365,13 +366,13 @@ end_half_line(struct link *l)
 static bool
 is_settled(struct component *c)
 {
-	bool settled = true;
+	bool settled = true, full = false;
 	struct link *l;
 
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++)
-		if (c->out[dir] && c->out[dir]->writer_died) {
-			c->out[dir]->writer_died = false;
+		if (c->out[dir] && c->out[dir]->may_be_cut) {
 			end_half_line(c->out[dir]);
+			full |= c->out[dir]->may_be_cut;
 		}
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++) {
 		l = c->in[dir];
@@ -388,6 +389,8 @@ is_settled(struct component *c)
 			loop_add_fd(c->chain->loop, &l->watch);
 		}
 	}
+	if (!settled && full)
+		loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
 	return settled;
 }
 
@@ -395,10 +398,13 @@ static void
 recover(struct component *c, struct losses *n)
 {
 	n->unknown = true;
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->out[dir] && c->out[dir]->may_be_cut)
+			end_half_line(c->out[dir]);
 		if (c->in[dir] && c->out[dir] && c->out[dir]->wr < 0 && unread(c->in[dir]) > 0)
 			report_line(&c->chain->report, "%s: %s: %d unread bytes are lost, because the next component in this direction has seen the end",
 				c->name, direction_names[dir], unread(c->in[dir]));
+	}
 }
 
 static void

@@ -14,7 +14,7 @@ struct link {
 	struct component *writer, *reader; /* NULL: the client */
 	int rd, wr;                        /* our copies of its ends; -1: none */
 	bool ended;                        /* its writer has gone */
-	bool writer_died;                  /* it may have left half a line, which was not ended yet */
+	bool may_be_cut;                   /* its writer has died, perhaps within a line, and nothing has ended that line yet */
 	bool half;                         /* what a dead reader has left of a line is being discarded */
 	uint64_t dropped;                  /* bytes of that */
 	uint64_t empty_since;              /* us, when it was empty as its reader had died; 0: it was not */

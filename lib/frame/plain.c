@@ -1,6 +1,7 @@
 /* The transports without a form of their own: a pipe, a link, and standard input while nobody knows what it is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,11 +53,15 @@ link_is_offered(void)
 static bool
 first_is_proxy(void)
 {
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	char text[PEEK];
-	ssize_t n = io_peek(STDIN_FILENO, text, sizeof(text));
 	const char *p = text, *end;
 	struct msg m;
+	ssize_t n;
 
+	while (poll(&input, 1, -1) < 0 && errno == EINTR)
+		;
+	n = io_peek(STDIN_FILENO, text, sizeof(text));
 	for (; n > 0 && p < text + n; p = end + 1) {
 		end = memchr(p, '\n', (size_t)(text + n - p));
 		if (!end)

@@ -83,13 +83,9 @@ enum { PIPE = 64 * 1024 /* bytes: what a new pipe holds */ };
 ssize_t
 io_peek(int fd, void *to, size_t n)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	int copy[2], size = PIPE;
-	ssize_t r;
+	ssize_t r = recv(fd, to, n, MSG_PEEK | MSG_DONTWAIT);
 
-	while (poll(&p, 1, -1) < 0 && errno == EINTR)
-		;
-	r = recv(fd, to, n, MSG_PEEK | MSG_DONTWAIT);
 	if (r >= 0 || errno != ENOTSOCK || proc_pipe(copy) < 0)
 		return r;
 	/* One that was made larger holds more than a new one. */

@@ -41,8 +41,8 @@ int io_open(struct io *, int fd, bool writing);
 ssize_t io_read(struct io *, void *, size_t);
 ssize_t io_writev(struct io *, const struct iovec *, int);
 /*
- * Waits until something is there on a pipe or socket, and copies at most n bytes of it. 0 at its end; -1 with errno, also where
- * only taking it out would show it (a pipe, where the system is not Linux).
+ * Copies at most n bytes of what a pipe or socket holds, which stay there. 0 at its end; -1 with errno: EAGAIN where it holds nothing,
+ * and where only taking them out would show them (a pipe, where the system is not Linux).
  */
 ssize_t io_peek(int fd, void *, size_t n);
 /*

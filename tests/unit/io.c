@@ -277,6 +277,25 @@ test_same_socket(void)
 	close(p[1]);
 }
 
+static void
+test_peek(void)
+{
+	int ends[2][2];
+	char c[4];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends[0]) == 0 && pipe(ends[1]) == 0);
+	for (int i = 0; i <= !CHECK_PORTABLE; i++) {
+		CHECK(would_wait(io_peek(ends[i][0], c, sizeof(c))));
+		CHECK(write(ends[i][1], "ab", 2) == 2);
+		CHECK(io_peek(ends[i][0], c, 1) == 1 && c[0] == 'a');
+		CHECK(io_peek(ends[i][0], c, sizeof(c)) == 2 && memcmp(c, "ab", 2) == 0);
+		close(ends[i][1]);
+		CHECK(read(ends[i][0], c, sizeof(c)) == 2);
+		CHECK(io_peek(ends[i][0], c, sizeof(c)) == 0);
+		close(ends[i][0]);
+	}
+}
+
 int
 main(void)
 {
@@ -291,5 +310,6 @@ main(void)
 	test_terminal();
 	test_what_is_not_open();
 	test_same_socket();
+	test_peek();
 	return check_done();
 }
