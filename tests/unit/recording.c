@@ -249,6 +249,7 @@ test_the_bytes_of_a_message_come_back(void)
 	CHECK_STR(told("{\"t\":1.000000,\"from\":\"agent\",\"msg\":[" M ",1]}\n"), "noise agent t=1000000 [[" M ",1]]");
 	CHECK_STR(told("{\"t\":1.000000,\"from\":\"agent\",\"msg\":5}\n"), "noise agent t=1000000 [5]");
 	CHECK_STR(told("{\"t\":1.000000,\"from\":\"agent\",\"msg\":{\"id\":[]}}\n"), "noise agent t=1000000 [{\"id\":[]}]");
+	CHECK_STR(told("{\"t\":1.000000,\"at\":,\"from\":\"agent\",\"msg\":" M "}\n"), "bad unknown at 20: expected a value");
 }
 
 static void
