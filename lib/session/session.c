@@ -276,18 +276,22 @@ sessions_lost(struct sessions *c)
 			t->doubtful = true;
 }
 
-/* Gives up what is doubtful: the questions of a turn, or about a tool call; or all that waits in the family of a session. */
+/* Gives up doubtful requests: the questions of this turn, those about this tool call, all in the family of this session. NULL: none. */
 static void
 give_up_doubtful(struct sessions *c, const struct session_turn *turn, const struct session_call *call, const struct session *s)
 {
 	struct request *next = c->lossy && (turn || call || s) ? requests_next(c->requests, NULL) : NULL;
+	const struct session_question *q;
 	struct session_request *r;
+	bool concerned;
 
 	while (next) {
 		r = next->owner;
+		q = r->question;
 		next = requests_next(c->requests, next);
-		if (r->doubtful && ((r->question && turn && r->question->turn == turn) || (r->question && call && r->question->call == call) ||
-			(s && r->session && (r->session == s || session_root(r->session) == s))))
+		concerned = s && r->session && (r->session == s || session_root(r->session) == s);
+		concerned |= q && ((turn && q->turn == turn) || (call && q->call == call));
+		if (r->doubtful && concerned)
 			close_request(c, r, NULL);
 	}
 }

@@ -306,7 +306,7 @@ test_lost(void)
 	sessions_lost(c);
 	PROMPT("2");
 	CALL("a", "completed");
-	want("S=1 +S/1 (a a) -S/1? | ");
+	want("S=2 +S/1 (a a) -S/1? | ");
 }
 
 /* A tool's data stay with a session that is kept, across connections. */
