@@ -438,7 +438,7 @@ class Fold:
 class Maker:
     """Messages of both sides in an order that peers could make, and now and then in one that they should not."""
 
-    def __init__(self, rng, steps):
+    def __init__(self, rng, steps, loses=True):
         self.rng, self.t, self.out, self.last = rng, 0, [], {'client': 0, 'agent': 0}
         self.ids = ['S', 'T', 'é"\\', 'U', 'V']
         self.waiting = {'client': [], 'agent': []}
@@ -447,7 +447,7 @@ class Maker:
         self.face = rng.choice(['plain', 'plain', 'plain', 'far', 'both'])
         self.blind = rng.random() < .2
         # Messages are lost, in some streams a lot.
-        self.loses = rng.choice([0, 0, .02, .1])
+        self.loses = rng.choice([0, 0, .02, .1]) if loses else 0
         if rng.random() < .9:
             self.hello()
         for _ in range(steps):
