@@ -26,9 +26,9 @@ static const char nothing[] = "no stream is shared: put \"acp-share --\" before 
 
 /* --- one line each way --- */
 
-/* False: not before the deadline. */
+/* Waits until fd can be read. False: the deadline has come first. */
 static bool
-wait_for(int fd, uint64_t deadline)
+wait_for_input(int fd, uint64_t deadline)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	uint64_t now;
@@ -49,7 +49,10 @@ would_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-/* What has come of the response's line, and the descriptor with it, or -1; *whole: all, the newline off. NULL, or what is wrong. */
+/*
+ * Appends the bytes that have come to `line`, and stores a descriptor that came with them in *passed. *whole: the line is complete, and its
+ * newline removed. Returns NULL, or what is wrong.
+ */
 static const char *
 receive_some(int fd, struct buf *line, int *passed, bool *whole)
 {
@@ -71,17 +74,17 @@ receive_some(int fd, struct buf *line, int *passed, bool *whole)
 }
 
 static const char *
-send_question(int fd, struct slice question)
+send_request(int fd, struct slice request)
 {
-	/* It is the first that is sent, and short: there is room for it. */
-	ssize_t n = socket_send(fd, question, -1);
+	/* The socket's buffer is empty, and has room for the whole request. */
+	ssize_t n = socket_send(fd, request, -1);
 
-	return n == (ssize_t)question.n ? NULL : n < 0 ? strerror(errno) : silent;
+	return n == (ssize_t)request.n ? NULL : n < 0 ? strerror(errno) : silent;
 }
 
-/* --- which chain --- */
+/* --- the only shared stream --- */
 
-/* Sets *why. Returns -1. */
+/* Sets *why to "SUBJECT: WRONG", or without a subject to "WRONG". Returns -1. */
 static int
 refuse(char **why, const char *subject, const char *wrong)
 {
@@ -93,21 +96,21 @@ refuse(char **why, const char *subject, const char *wrong)
 const char *
 attach_list(int fd, uint64_t timeout, struct buf *response)
 {
-	const char *wrong = send_question(fd, slice_of("{\"want\":\"list\"}\n"));
+	const char *wrong = send_request(fd, slice_of("{\"want\":\"list\"}\n"));
 	uint64_t deadline = loop_clock() + timeout;
 	bool whole = false;
 	int passed = -1;
 
 	while (!wrong && !whole) {
 		wrong = receive_some(fd, response, &passed, &whole);
-		if (!wrong && !whole && !wait_for(fd, deadline))
+		if (!wrong && !whole && !wait_for_input(fd, deadline))
 			wrong = silent;
 	}
 	proc_close(passed);
 	return wrong;
 }
 
-/* Is a stream shared there, and has it the name, if one is given? Then a line about it is appended; *r: 0, or -1 out of memory. */
+/* Is a stream shared at the path, of the name `hop`, if that is given? If so, appends a line about it. *r: 0, or -1 out of memory. */
 static bool
 is_shared(const char *path, const char *hop, uint64_t deadline, struct buf *to, int *r)
 {
@@ -135,19 +138,19 @@ is_shared(const char *path, const char *hop, uint64_t deadline, struct buf *to, 
 	return true;
 }
 
-/* The only one of these that is shared and has the name, if one is given. If there are several, the user has to choose. */
+/* The only path where a stream is shared, of the name `hop`, if that is given. NULL with *why, which lists them if there are several. */
 static const char *
-only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
+choose_only(char *const *paths, const char *hop, uint64_t deadline, char **why)
 {
 	struct buf text = {0};
 	int r = buf_add_string(&text, "several streams are shared; choose one of these:");
-	const char *which = NULL;
+	const char *only = NULL;
 	size_t n = 0;
 
 	for (; r == 0 && *paths; paths++) {
 		if (!is_shared(*paths, hop, deadline, &text, &r))
 			continue;
-		which = *paths;
+		only = *paths;
 		n++;
 	}
 	if (r == 0 && n == 0)
@@ -155,15 +158,15 @@ only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
 	else if (r == 0 && n > 1)
 		refuse(why, NULL, buf_string(&text) ? text.p : "out of memory");
 	buf_free(&text);
-	return r == 0 && n == 1 ? which : NULL;
+	return r == 0 && n == 1 ? only : NULL;
 }
 
-/* The only one in the directory where chains are found; the caller's to free. NULL, and *why. */
+/* The path of the only shared stream of this user; the caller frees it. NULL with *why. */
 static char *
 find_only(const char *hop, uint64_t deadline, char **why)
 {
 	char *directory = rendezvous_directory(), **paths = NULL, *path;
-	const char *wrong, *which;
+	const char *wrong, *only;
 
 	if (!directory)
 		return NULL;
@@ -173,8 +176,8 @@ find_only(const char *hop, uint64_t deadline, char **why)
 		refuse(why, NULL, nothing);
 	else
 		refuse(why, directory, wrong);
-	which = paths ? only_one(paths, hop, deadline, why) : NULL;
-	path = which ? strdup(which) : NULL;
+	only = paths ? choose_only(paths, hop, deadline, why) : NULL;
+	path = only ? strdup(only) : NULL;
 	directory_free(paths);
 	free(directory);
 	return path;
@@ -183,7 +186,7 @@ find_only(const char *hop, uint64_t deadline, char **why)
 /* --- watching and joining --- */
 
 static int
-put_question(enum attach_want want, const char *hop, struct buf *to)
+write_request(enum attach_want want, const char *hop, struct buf *to)
 {
 	bool number = hop && json_scan(slice_of(hop), 1, NULL, 0, NULL, NULL) == JSON_NUMBER;
 	int r = buf_printf(to, "{\"want\":\"%s\"", attach_words[want]);
@@ -193,7 +196,7 @@ put_question(enum attach_want want, const char *hop, struct buf *to)
 	return r == 0 ? buf_add_string(to, "}\n") : r;
 }
 
-/* What acp-share says; passed is -1 afterwards if `a` has it. */
+/* Fills in *a from the response, and sets *passed, which it takes over, to -1. 0, or -1 with *why. */
 static int
 read_response(struct attached *a, const char *name, struct slice response, int *passed, char **why)
 {
@@ -219,15 +222,15 @@ read_response(struct attached *a, const char *name, struct slice response, int *
 int
 attach_begin(struct attaching *a, const char *path, enum attach_want want, const char *hop, char **why)
 {
-	SCOPED struct buf question = {0};
+	SCOPED struct buf request = {0};
 	const char *wrong = NULL;
 
 	*why = NULL;
 	*a = (struct attaching){.fd = -1, .passed = -1, .name = strdup(path)};
-	if (a->name && put_question(want, hop, &question) == 0) {
+	if (a->name && write_request(want, hop, &request) == 0) {
 		a->fd = rendezvous_connect(path);
 		if (a->fd >= 0)
-			wrong = send_question(a->fd, buf_slice(&question));
+			wrong = send_request(a->fd, buf_slice(&request));
 		else
 			wrong = errno == EPERM ? "a process of another user listens there"
 				: errno == ECONNREFUSED ? "nothing is shared there any more" : would_wait() ? silent : strerror(errno);
@@ -276,7 +279,7 @@ attach_open(struct attached *to, const char *where, enum attach_want want, const
 	free(path);
 	if (r < 0)
 		return -1;
-	while ((r = attach_go_on(&a, to, why)) == 1 && wait_for(a.fd, deadline))
+	while ((r = attach_go_on(&a, to, why)) == 1 && wait_for_input(a.fd, deadline))
 		;
 	if (r == 1)
 		refuse(why, a.name, silent);

@@ -1,13 +1,13 @@
 /*
- * attach: joins a stream that acp-share shares. Over its socket goes one line of JSON each way:
+ * attach: connects to a stream that acp-share shares. The client sends one line of JSON over the socket, and gets one back:
  *
  *	{"want":"watch","hop":0}    {"hop":0,"name":"agent"}
  *
- * hop is 0, the name, or left out. With the response to "watch" comes a pipe to read from: what passes from now on, as a recording
- * (acp-recording(5)), after a preface that describes the open sessions. With the response to "join" comes a socket that carries the
- * same and accepts records, too: {"from":"client","msg":...} enters the stream as if that side had sent it, and its response comes as
- * a record with "to":"guest". "answer" is "join" for who also responds to the agent's questions. The response to "list" names what is
- * shared, that to anything else is {"error":"why"}.
+ * "hop" is 0, the stream's name, or absent. The response to "watch" brings the descriptor of a pipe to read from: a recording
+ * (acp-recording(5)) of all further messages, after a preface that describes the open sessions. The response to "join" brings a socket
+ * with the same recording. The guest may also write records to it: {"from":"client","msg":...} enters the stream as if the client had
+ * sent the message, and its response comes as a record with "to":"guest". "answer" is as "join", for a guest that also responds to the
+ * agent's questions. The response to "list" describes the shared stream. A refusal is {"error":"why"}.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
@@ -17,38 +17,38 @@
 #include "lib/base/bytes.h"
 
 enum attach_want { ATTACH_WATCH, ATTACH_JOIN, ATTACH_ANSWER, ATTACH_WANTS };
-/* What the request says: "watch". */
+/* The values of "want" in the request. */
 extern const char *const attach_words[ATTACH_WANTS];
 
-/* The descriptor (the caller's), and the number of the hop. */
+/* An attached stream. */
 struct attached {
-	int fd;
-	uint64_t hop;
+	int fd;       /* belongs to the caller */
+	uint64_t hop; /* its number */
 };
 
 /*
- * where: the socket, or "auto" for the only one of this user; hop: a number or a name, or NULL. Waits a few seconds for a
- * response, not longer. 0, or -1 and *why says why not, in one line or more (the caller frees it; NULL out of memory).
+ * Attaches to a stream. where: the path of the socket, or "auto" for the only one of this user. hop: a number, a name, or NULL. Waits up to
+ * five seconds for the response. 0, or -1 with the reason in *why, one line or more, which the caller frees (NULL out of memory).
  */
 int attach_open(struct attached *, const char *where, enum attach_want, const char *hop, char **why);
 
-/* The same for a caller with its own loop: a connection to acp-share that has no response yet. */
+/* For a caller with a loop of its own: a connection to acp-share whose response has not come yet. */
 struct attaching {
-	int fd;     /* to be read: attach_go_on */
-	int passed; /* this and what follows: the module's own */
-	char *name;
+	int fd;     /* to be watched for POLLIN; then attach_go_on */
+	int passed; /* private, as are the next members: the descriptor that came with the response, or -1 */
+	char *name; /* of the socket, for diagnostics */
 	struct buf response;
 };
-/* Connects to a socket, and asks. Never waits. 0, or -1 and *why as above; nothing is left to give up then. */
+/* Connects to a socket, and sends the request, without waiting. 0, or -1 with *why as of attach_open: then nothing is left to close. */
 int attach_begin(struct attaching *, const char *path, enum attach_want, const char *hop, char **why);
-/* Reads what has come. 1: that is not all yet; 0: *to; -1 and *why. */
+/* Reads a part of the response. 1: it is incomplete; 0: *to is filled in; -1 with *why as of attach_open. attach_give_up follows 0 and -1. */
 int attach_go_on(struct attaching *, struct attached *to, char **why);
-/* Closes the connection: also after 0. */
+/* Closes the connection and frees, after any result of attach_go_on. */
 void attach_give_up(struct attaching *);
 
-/* What is said where a list of what is shared is empty. */
+/* The message for an empty list of shared streams. */
 extern const char attach_nothing[];
-/* Asks the acp-share at a connected non-blocking socket what it shares. timeout: us. Returns NULL, or what is wrong. */
+/* Sends "list" over a connected non-blocking socket, and waits for the response, timeout us at most. Returns NULL, or what is wrong. */
 const char *attach_list(int fd, uint64_t timeout, struct buf *response);
 
 #endif

@@ -42,7 +42,7 @@ rendezvous_check(const char *directory, bool make, const char **why)
 	return *why ? -1 : 0;
 }
 
-/* --- what is stale --- */
+/* --- stale sockets and links --- */
 
 static bool
 has_type(const char *path, mode_t type)
@@ -52,7 +52,10 @@ has_type(const char *path, mode_t type)
 	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* One process of this user at a time: else one could remove what another has put there instead of what was stale. -1: no lock. */
+/*
+ * Locks the directory against the user's other processes: without a lock, two that find the same stale socket could remove a new one that
+ * has replaced it. A descriptor that holds the lock, or -1.
+ */
 static int
 lock(void)
 {
@@ -60,7 +63,7 @@ lock(void)
 	const char *why;
 	int fd = -1;
 
-	/* In a directory that is not this user's alone others could hold the lock for ever. */
+	/* In another directory another user could hold the lock for ever. */
 	if (directory && rendezvous_check(directory, true, &why) == 0)
 		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(directory);
@@ -69,20 +72,23 @@ lock(void)
 	return fd;
 }
 
-/* While it is locked: a socket that nobody listens at yet is locked until somebody does. A connection to who listens, or -1. */
+/*
+ * Removes the socket or link if it is stale. To be called with the lock, which a new socket's owner holds until it listens. Where a process
+ * listens, returns a connection to it; else -1 with errno.
+ */
 static int
 remove_stale(const char *path)
 {
-	bool is_link = has_type(path, S_IFLNK); /* before connecting: what appears only after that is not stale */
+	bool is_link = has_type(path, S_IFLNK); /* checked before connecting, since a link that appears later is not stale */
 	int fd = socket_try(path);
 
-	/* Other files are not ours. */
+	/* Files of other types are never removed. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
 		unlink(path);
 	return fd;
 }
 
-/* What is stale elsewhere may be another program's. */
+/* Is the path directly in the directory? A stale socket elsewhere may belong to another program. */
 static bool
 is_in_directory(const char *path)
 {
@@ -105,7 +111,7 @@ rendezvous_connect(const char *path)
 		proc_close(locked);
 	}
 	errno = error;
-	/* A link may lead to where another user listens by now. */
+	/* The link may lead to a path at which another user listens now. */
 	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
 		errno = EPERM;
@@ -159,7 +165,7 @@ rendezvous_link(const char *path, const char *name)
 		return 0;
 	if (errno != EEXIST)
 		return -1;
-	/* Connecting removes a stale name. */
+	/* rendezvous_connect removes a stale link or socket of that name. */
 	fd = rendezvous_connect(name);
 	proc_close(fd);
 	errno = EADDRINUSE;
@@ -169,7 +175,7 @@ rendezvous_link(const char *path, const char *name)
 /* --- opening and closing --- */
 
 static const char *
-words(int error)
+error_text(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
@@ -183,7 +189,7 @@ words(int error)
 	}
 }
 
-/* DIRECTORY/PID, in a directory that can be trusted. NULL, and *why. */
+/* DIRECTORY/PID, after a check of the directory; the caller frees it. NULL with *why. */
 static char *
 make_name(pid_t pid, char **why)
 {
@@ -198,7 +204,7 @@ make_name(pid_t pid, char **why)
 	return name;
 }
 
-/* Without a link it is not found, but can be attached to all the same. */
+/* Makes the link to a socket elsewhere. A failure only sets *why: the stream can still be attached to by its path. */
 static void
 make_link(struct rendezvous *r, pid_t pid, char **why)
 {
@@ -216,21 +222,21 @@ make_link(struct rendezvous *r, pid_t pid, char **why)
 int
 rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 {
-	bool found = strcmp(where, "auto") == 0;
+	bool automatic = strcmp(where, "auto") == 0;
 	int fd;
 
 	*why = NULL;
-	*r = (struct rendezvous){.fd = -1, .path = found ? make_name(pid, why) : strdup(where)};
+	*r = (struct rendezvous){.fd = -1, .path = automatic ? make_name(pid, why) : strdup(where)};
 	fd = r->path ? rendezvous_listen(r->path) : -1;
 	if (fd >= 0 && stat(r->path, &r->made) == 0)
 		r->fd = proc_claim(fd);
 	if (r->fd < 0) {
 		if (r->path)
-			*why = strdup(words(errno));
+			*why = strdup(error_text(errno));
 		free(r->path);
 		return -1;
 	}
-	if (!found)
+	if (!automatic)
 		make_link(r, pid, why);
 	return 0;
 }
@@ -238,17 +244,17 @@ rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 int
 rendezvous_try(const char *where, char **why)
 {
-	bool found = strcmp(where, "auto") == 0;
+	bool automatic = strcmp(where, "auto") == 0;
 	char *name = NULL;
-	int fd = found ? -1 : rendezvous_listen(where);
+	int fd = automatic ? -1 : rendezvous_listen(where);
 
 	*why = NULL;
-	if (found)
+	if (automatic)
 		name = make_name(getpid(), why);
 	else if (fd >= 0)
 		unlink(where);
 	else
-		*why = strdup(words(errno));
+		*why = strdup(error_text(errno));
 	proc_close(fd);
 	free(name);
 	return name || fd >= 0 ? 0 : -1;

@@ -1,6 +1,6 @@
 /*
- * rendezvous: where this user's running chains are found: a directory with a socket for each, or a symbolic link to it. A socket at
- * which no process listens any more is stale, and removed when it is found.
+ * rendezvous: the directory where the user's running chains are found. For each it has a socket, or a symbolic link to a socket elsewhere.
+ * A socket at which no process listens any more is stale; the process that finds it removes it.
  */
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
@@ -9,43 +9,43 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* $XDG_RUNTIME_DIR/acp, or where that is not set /tmp/acp-UID; the caller frees it. NULL out of memory. */
+/* The path of the directory: $XDG_RUNTIME_DIR/acp, by default /tmp/acp-UID. The caller frees it. NULL out of memory. */
 char *rendezvous_directory(void);
 /*
- * Is the directory this user's alone, so that what lies in it can be trusted? make: makes it, where it is not there. 0,
- * or -1 and *why says why not, with errno (ENOENT: it is not there).
+ * Checks that only this user can write to the directory, so that its sockets can be trusted. make: first creates it, if it does not exist.
+ * 0, or -1 with errno (ENOENT: it does not exist) and the reason in *why, a static text.
  */
 int rendezvous_check(const char *directory, bool make, const char **why);
 /*
- * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED or ENOENT if
- * no process listens there (in the directory, what was there has been removed); EAGAIN if one does, but accepts nobody; EPERM if it
- * is another user's.
+ * Connects to a socket without waiting. A non-blocking descriptor, or -1 with errno: ECONNREFUSED or ENOENT if no process listens there
+ * (a stale socket or link in the directory has been removed); EAGAIN if the listener's queue is full; EPERM if the listener is another
+ * user's.
  */
 int rendezvous_connect(const char *path);
 
-/* Listens at a path, anywhere; a stale socket there is removed. The descriptor, or -1 with errno (EADDRINUSE: somebody listens there). */
+/* Listens at any path, and replaces a stale socket. The descriptor, or -1 with errno (EADDRINUSE: another process listens there). */
 int rendezvous_listen(const char *path);
 /*
- * Makes a link of this name (a path in the directory) to a socket at which the caller listens (its real path), in the place
- * of stale ones. 0, or -1 with errno.
+ * Makes the symbolic link `name`, a path in the directory, to the caller's socket, whose real path is `path`. Replaces a stale link of the
+ * name, and older links to the path. 0, or -1 with errno.
  */
 int rendezvous_link(const char *path, const char *name);
 
-/* A socket at which this process listens, and is found. */
+/* A socket at which this process listens. */
 struct rendezvous {
-	int fd;           /* accepting never blocks; close-on-exec, above the descriptors of a link; -1: not open */
+	int fd;           /* non-blocking, close-on-exec, above 7; -1: not open */
 	char *path;
-	char *link;       /* from the directory to a socket elsewhere; NULL: there is none */
-	struct stat made; /* the socket: by now another process's may have the name */
+	char *link;       /* in the directory, to a socket elsewhere; or NULL */
+	struct stat made; /* identifies the socket, as another process may have replaced it */
 };
 
 /*
- * Listens at a path, or, where that is "auto", in the directory, named by pid; a socket elsewhere gets a link of this name there.
- * A stale socket is replaced. 0, or -1 and *why says why not (the caller's to free; NULL out of memory): it does not name the path. Also with 0 there may
- * be a *why: why there is no link.
+ * Listens at the path `where`, or with "auto" at a socket in the directory that is named by pid. A socket elsewhere gets a link of that name
+ * in the directory. A stale socket is replaced. 0, or -1 with the reason in *why, without the path. *why may be set with 0, too: the reason
+ * why there is no link. The caller frees it; NULL out of memory.
  */
 int rendezvous_open(struct rendezvous *, const char *where, pid_t pid, char **why);
-/* Could a process listen there? Tries, and leaves nothing; there is never a link. 0, or -1 and *why as above. */
+/* Checks that rendezvous_open could listen at `where`, and removes the socket of the trial. 0, or -1 with *why as of rendezvous_open. */
 int rendezvous_try(const char *where, char **why);
 /* Removes socket and link, if they are still ours. */
 void rendezvous_close(struct rendezvous *);

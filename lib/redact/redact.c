@@ -1,46 +1,46 @@
+/* The walk through the JSON of a line: which values are secrets by their names, and the replacement of all hits. */
 #include <inttypes.h>
 
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
 
-/* How many texts in chunks are continued at once, and the bytes that are kept of each. */
+/* STREAMS texts may come in chunks at the same time. TAIL bytes of each are kept. */
 enum { STREAMS = sizeof((struct redact){0}.streams) / sizeof(struct redact_stream), TAIL = 256 };
 
-/* What is done with a value, by its context. */
+/* Which values are secrets, by the names above them. A zone holds for a value and for the values inside it. */
 enum zone {
-	ZONE_OPEN,
-	ZONE_TOKEN,  /* strings here and below are secrets */
-	ZONE_NAMED,  /* numbers, too */
-	ZONE_LIST,   /* headers or env: all below are secrets, but for the names in an array of pairs */
-	ZONE_PAIR,   /* an object in such an array */
-	ZONE_SECRET, /* all here and below */
-	ZONE_FREE,   /* texts are left out, and no string is a word of the protocol */
-	ZONE_SCHEMA, /* a JSON schema of a secret: its examples are secrets */
+	ZONE_OPEN,   /* the text of a string decides */
+	ZONE_TOKEN,  /* strings are secrets */
+	ZONE_NAMED,  /* strings and numbers are secrets */
+	ZONE_LIST,   /* headers or env: every value is a secret, except the names in an array of pairs */
+	ZONE_PAIR,   /* an object in a ZONE_LIST array: name and value */
+	ZONE_SECRET, /* every value is a secret */
+	ZONE_FREE,   /* all texts are replaced, and no string counts as a word of the protocol */
+	ZONE_SCHEMA, /* the JSON schema of a secret: its examples are secrets */
 };
 
 struct walk {
-	const char *origin; /* the beginning of the text: hits are offsets from here */
-	unsigned nest;      /* the strings around it */
+	const char *origin; /* the beginning of the JSON text: hits are offsets from here */
+	unsigned nest;      /* how many JSON strings of the line surround the text */
 };
 
-/* A value: what is done with it, and why. */
+/* The position of a value in the walk. */
 struct context {
 	enum zone zone;
-	enum redact_kind kind;
-	struct slice key; /* plain; p NULL in an array */
-	/* Of an object or array that the walk is in: */
-	bool object;
-	bool named;       /* the last string was the name of a secret, or an option before one: the value that follows is one */
+	enum redact_kind kind; /* by which rule it is in this zone */
+	struct slice key;      /* its member's name, unescaped; p NULL in an array */
+	bool object;           /* it is an object (set when the walk enters it) */
+	bool secret_next;      /* its latest string names a secret (an option, or "name" of a pair): the value that follows is one */
 };
 
-/* Members of ACP and JSON-RPC whose values are words, not texts. */
+/* Members of ACP and JSON-RPC whose values are ids or words of the protocol, not texts. */
 static const char *const words[] = {"jsonrpc", "id", "method", "sessionId", "sessionUpdate", "type", "kind", "status", "state",
 	"stopReason", "toolCallId", "terminalId", "messageId", "requestId", "optionId", "outcome", "modeId", "currentModeId",
 	"modelId", "currentModelId", "model", "role", "priority", "severity", "mimeType", "currency", "version", "connectionId",
 	"serverId", "acpId", "signal", "compactionId"};
 
-/* Members below which everything is text. */
+/* Members in which every string is a text, whatever its name. */
 static const char *const texts[] = {"rawInput", "rawOutput", "arguments", "structuredContent", "_meta", "data"};
 
 static bool
@@ -52,9 +52,12 @@ is_one_of(struct slice name, const char *const *list, size_t n)
 	return false;
 }
 
-/* --- strings in strings --- */
+/* --- strings --- */
 
-/* Hits from `first` on are offsets in a string's text: makes them offsets from origin in its own bytes, which begin at raw. */
+/*
+ * The hits from `first` on are offsets in the unescaped text of a string. Converts them to offsets of the escaped bytes `raw`, counted
+ * from origin. inner: the hits were found in JSON inside the string, one level deeper.
+ */
 static void
 map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, bool inner)
 {
@@ -73,7 +76,7 @@ map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, b
 					p++, plain++;
 					continue;
 				}
-				/* An escape is as long as its character in UTF-8. */
+				/* The unescaped text has the character of the escape in UTF-8. */
 				escape = (struct text){p, raw.p + raw.n, true};
 				code = text_next(&escape);
 				p = escape.p;
@@ -89,7 +92,7 @@ static int walk(struct redact *r, struct slice text, unsigned nest);
 
 /* The length of the white space at the beginning. */
 static size_t
-blanks(struct slice text)
+leading_space(struct slice text)
 {
 	size_t i = 0;
 
@@ -101,13 +104,13 @@ blanks(struct slice text)
 static bool
 is_json(struct slice text)
 {
-	size_t i = blanks(text);
+	size_t i = leading_space(text);
 
 	return i < text.n && (text.p[i] == '{' || text.p[i] == '[') &&
 		json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_NONE;
 }
 
-/* Finds secrets in the text of a chunk, after the end of the one before. */
+/* Finds secrets in a chunk of a stream, read together with the tail of the chunk before. */
 static int
 search_chunk(struct redact *r, const struct walk *w, struct slice string)
 {
@@ -128,7 +131,6 @@ search_chunk(struct redact *r, const struct walk *w, struct slice string)
 	return open < 0 ? -1 : buf_add(tail, both->p + before, both->n - before);
 }
 
-/* Finds secrets in a string. */
 static int
 search_string(struct redact *r, const struct walk *w, struct slice string, bool argument)
 {
@@ -165,63 +167,63 @@ is_schema(struct slice object)
 	return type.p && (*type.p == '[' || json_string_in(type, types));
 }
 
-/* The zone of what has such a name: open where the value is no secret. */
+/* The zone of a value by its member's name. value points at it in the JSON text `in`. ZONE_OPEN where it is no secret. */
 static enum zone
 zone_of_member(struct slice name, struct slice in, const char *value)
 {
 	static const enum zone zones[] = {[REDACT_NAME_NONE] = ZONE_OPEN, [REDACT_NAME_TOKEN] = ZONE_TOKEN,
 		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_VARIABLE] = ZONE_NAMED, [REDACT_NAME_PAIR] = ZONE_NAMED,
 		[REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
-	enum redact_name what = redact_name(name);
+	enum redact_name meaning = redact_name(name);
 	struct json_iter it = {.in = in, .at = value};
 	struct slice v;
 
-	if (what == REDACT_NAME_NONE || what == REDACT_NAME_ALL || what == REDACT_NAME_LIST)
-		return zones[what];
+	if (meaning == REDACT_NAME_NONE || meaning == REDACT_NAME_ALL || meaning == REDACT_NAME_LIST)
+		return zones[meaning];
 	v = json_value(&it);
 	if (*value == '{' && is_schema(v))
 		return ZONE_SCHEMA;
 	if (*value == '"' && !redact_is_secret(name, slice(v.p + 1, v.n - 2)))
 		return ZONE_OPEN;
-	return what == REDACT_NAME_PAIR && *value != '"' ? ZONE_OPEN : zones[what];
+	return meaning == REDACT_NAME_PAIR && *value != '"' ? ZONE_OPEN : zones[meaning];
 }
 
 static void
-context_of_member(const struct redact *r, const struct context *in, const struct json_iter *it, struct context *c)
+context_of_member(const struct redact *r, const struct context *container, const struct json_iter *it, struct context *c)
 {
 	static const char *const examples[] = {"default", "const", "enum", "example", "examples", "value"};
-	bool pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
+	bool pair = container->zone == ZONE_LIST || container->zone == ZONE_PAIR;
 	enum zone by_name;
 
-	*c = (struct context){.zone = in->zone, .kind = in->kind, .key = c->key};
+	*c = (struct context){.zone = container->zone, .kind = container->kind, .key = c->key};
 	if (pair)
-		c->zone = in->zone == ZONE_PAIR && *it->at == '"' && slice_is(c->key, "name") ? ZONE_OPEN : ZONE_SECRET;
-	else if (in->zone == ZONE_SCHEMA)
+		c->zone = container->zone == ZONE_PAIR && *it->at == '"' && slice_is(c->key, "name") ? ZONE_OPEN : ZONE_SECRET;
+	else if (container->zone == ZONE_SCHEMA)
 		c->zone = is_one_of(c->key, examples, sizeof(examples) / sizeof(*examples)) ? ZONE_NAMED : ZONE_SCHEMA;
-	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
+	else if (container->zone == ZONE_SECRET || container->zone == ZONE_NAMED)
 		return;
 	else if ((by_name = zone_of_member(c->key, it->in, it->at)) != ZONE_OPEN)
 		*c = (struct context){.zone = by_name, .key = c->key,
 			.kind = by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME};
-	else if (in->named && slice_is(c->key, "value"))
+	else if (container->secret_next && slice_is(c->key, "value"))
 		c->zone = ZONE_NAMED;
-	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
+	else if (r->texts && container->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
 		c->zone = ZONE_FREE;
 }
 
 static void
-context_of_element(const struct context *in, const char *value, struct context *c)
+context_of_element(const struct context *container, const char *value, struct context *c)
 {
-	*c = (struct context){.zone = in->zone, .kind = in->kind};
-	if (in->zone == ZONE_LIST)
+	*c = (struct context){.zone = container->zone, .kind = container->kind};
+	if (container->zone == ZONE_LIST)
 		c->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
-	else if (in->zone == ZONE_PAIR)
+	else if (container->zone == ZONE_PAIR)
 		c->zone = ZONE_SECRET;
-	else if (in->named && *value == '"' && value[1] != '-')
+	else if (container->secret_next && *value == '"' && value[1] != '-')
 		*c = (struct context){.zone = ZONE_NAMED, .kind = REDACT_ARGUMENT};
 }
 
-/* Is the string an option whose argument is the next element, or the name in a pair of name and value? */
+/* Does the string name a secret: in a pair as its name, in an array as an option whose argument is the next element? */
 static bool
 names_secret(bool pair, struct slice plain)
 {
@@ -234,7 +236,7 @@ names_secret(bool pair, struct slice plain)
 	return redact_is_secret(plain, slice(NULL, 0));
 }
 
-/* A word of the protocol, not a text. Only ids may have blanks. */
+/* Is the string an id or a word of the protocol, not a text? Only an id may have blanks. */
 static bool
 is_word(const struct context *c, struct slice string)
 {
@@ -252,7 +254,7 @@ is_word(const struct context *c, struct slice string)
 
 /* --- the walk --- */
 
-static int walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *in);
+static int walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *container);
 
 static int
 hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
@@ -270,28 +272,28 @@ hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redac
 }
 
 static int
-walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct context *in)
+walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct context *container)
 {
 	struct slice plain;
 
-	if (in && !in->object)
-		in->named = false;
+	if (container && !container->object)
+		container->secret_next = false;
 	if (c->zone == ZONE_TOKEN || c->zone == ZONE_NAMED || c->zone == ZONE_SECRET || c->zone == ZONE_LIST)
 		return hit_whole(r, w, value, c->kind);
-	if (in && (!in->object || slice_is(c->key, "name") || slice_is(c->key, "key"))) {
+	if (container && (!container->object || slice_is(c->key, "name") || slice_is(c->key, "key"))) {
 		plain = json_text(value, &r->value);
 		if (!plain.p)
 			return -1;
-		in->named = names_secret(in->object, plain);
+		container->secret_next = names_secret(container->object, plain);
 	}
 	if (r->texts && !is_word(c, value))
 		return hit_whole(r, w, value, REDACT_TEXT);
 	return search_string(r, w, value, !c->key.p);
 }
 
-/* A value; in: the object or array that it is in, or NULL. */
+/* container: the object or array around the value, or NULL. */
 static int
-walk_value(struct redact *r, const struct walk *w, struct json_iter *it, struct context *c, struct context *in)
+walk_value(struct redact *r, const struct walk *w, struct json_iter *it, struct context *c, struct context *container)
 {
 	struct slice value;
 
@@ -299,52 +301,52 @@ walk_value(struct redact *r, const struct walk *w, struct json_iter *it, struct 
 		return walk_members(r, w, it, c);
 	value = json_value(it);
 	if (*value.p == '"')
-		return walk_string(r, w, value, c, in);
+		return walk_string(r, w, value, c, container);
 	if (c->zone == ZONE_SECRET || (c->zone == ZONE_NAMED && strchr("-0123456789", *value.p)))
 		return hit_whole(r, w, value, c->kind);
 	return 0;
 }
 
 static int
-walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *in)
+walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struct context *container)
 {
 	struct json_iter inner;
 	struct context member;
 	struct slice key;
 
-	in->object = *it->at == '{';
+	container->object = *it->at == '{';
 	json_enter(it, &inner);
 	while (json_step(&inner, &key)) {
-		if (!in->object)
-			context_of_element(in, inner.at, &member);
+		if (!container->object)
+			context_of_element(container, inner.at, &member);
 		else if (search_string(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
 			return -1;
 		else
-			context_of_member(r, in, &inner, &member);
-		if (walk_value(r, w, &inner, &member, in) < 0)
+			context_of_member(r, container, &inner, &member);
+		if (walk_value(r, w, &inner, &member, container) < 0)
 			return -1;
 	}
 	json_leave(it, &inner);
 	return 0;
 }
 
-/* Notes the secrets in one JSON text that has been accepted. */
+/* Finds the secrets in one valid JSON text. nest: how many JSON strings surround it. */
 static int
 walk(struct redact *r, struct slice text, unsigned nest)
 {
 	const struct walk w = {.origin = text.p, .nest = nest};
-	struct json_iter it = {.in = text, .at = text.p + blanks(text)};
+	struct json_iter it = {.in = text, .at = text.p + leading_space(text)};
 
 	return walk_value(r, &w, &it, &(struct context){.zone = ZONE_OPEN}, NULL);
 }
 
 /* --- replacing --- */
 
-/* Replaces the hits, if there are any. */
+/* Writes `in` with the hits replaced to *result. */
 static int
 replace(struct redact *r, struct slice in, struct slice *result)
 {
-	/* The replacement of a value that is no string has quotes, escaped for each string around it. */
+	/* In place of a number the replacement needs quotes, escaped once more for each JSON string around the value. */
 	static const char *const bare[REDACT_NEST] = {"\"<redacted>\"", "\\\"<redacted>\\\"", "\\\\\\\"<redacted>\\\\\\\"",
 		"\\\\\\\\\\\\\\\"<redacted>\\\\\\\\\\\\\\\""};
 	const struct redact_hit *h = redact_hits(r), *end = h + r->n;
@@ -367,7 +369,7 @@ replace(struct redact *r, struct slice in, struct slice *result)
 	return 0;
 }
 
-/* Finds the text that a chunk continues: of its session and kind, and its tool call or message. */
+/* If the line is a chunk of a text, finds its stream by session, kind of update, tool call and message, or begins one. */
 static int
 find_stream(struct redact *r, struct slice line)
 {

@@ -1,49 +1,53 @@
-/* redact: replaces secrets in what is written, by splices; never in what passes. */
+/* redact: replaces secrets by splices in the lines that a tool writes to a file or prints. Forwarded messages keep theirs. */
 #ifndef REDACT_H
 #define REDACT_H
 
 #include "lib/acp/msg.h"
 
-/* How a secret was found. REDACT_TEXT: a text that was left out. */
+/* By which rule a value was replaced. REDACT_TEXT: it was a text, and all texts are replaced. */
 enum redact_kind { REDACT_NAME, REDACT_ENVIRONMENT, REDACT_ARGUMENT, REDACT_URL, REDACT_HEADER, REDACT_KEY, REDACT_TEXT,
 	REDACT_KINDS };
 
-/* JSON in strings in JSON is read to this depth. */
+/* A JSON string may hold JSON, whose strings may hold JSON again: secrets are searched to this depth. */
 enum { REDACT_NEST = 4 };
 
-/* --redact[=text]. With `text` all texts are left out, too. */
+/* The option --redact[=text]. With REDACT_TEXTS all texts are replaced, too. */
 enum redact_option { REDACT_NOTHING, REDACT_SECRETS, REDACT_TEXTS };
 
-/* The end of a text that comes in chunks: a name in one may belong to a value in the next. */
+/* A text that comes in chunks. Its end is kept, because a name in one chunk may belong to a value in the next. */
 struct redact_stream {
-	struct buf id, tail;
+	struct buf id;   /* session, kind of update, tool call and message */
+	struct buf tail; /* the last bytes of the latest chunk */
 };
 
-/* Zero it to begin. */
+/* Zeroed and with `texts` set it is ready. Callers also count `lines`; the other members are for lib/redact alone. */
 struct redact {
-	bool texts; /* all texts are left out, too */
-	struct buf text;
-	struct buf hits, splices; /* n struct redact_hit, and the struct splice that are made of them */
+	bool texts; /* all texts are replaced, too */
+	struct buf text;    /* the latest copy of a line */
+	struct buf hits;    /* n struct redact_hit of the current line */
+	struct buf splices; /* the struct splice that replace the hits */
 	size_t n;
-	struct buf name, value, plain[REDACT_NEST];
-	uint64_t values, messages; /* replaced, and in how many messages */
-	uint64_t kinds[REDACT_KINDS];
-	uint64_t lines;            /* of noise and stderr whose text was left out */
-	struct redact_stream streams[8], *stream; /* the latest; that of the current line, or NULL */
-	size_t oldest;
-	struct slice chunk;        /* the text of the current line, if it is a chunk */
-	bool indexed;
-	uint64_t first[128], second[128]; /* the shapes of keys whose first, second character is this one, a bit for each */
+	struct buf name, value, plain[REDACT_NEST]; /* unescaped: a member's name, a string, the strings around the current text */
+	uint64_t values;   /* that were replaced */
+	uint64_t messages; /* with at least one replaced value */
+	uint64_t kinds[REDACT_KINDS]; /* replaced values by rule */
+	uint64_t lines;    /* lines of noise and of stderr whose text the caller left out */
+	struct redact_stream streams[8];
+	struct redact_stream *stream; /* the one that the current line continues; valid while chunk is set */
+	size_t oldest;      /* counts reuses of streams: the next one modulo their number */
+	struct slice chunk; /* the JSON string of the current line that is a chunk of a stream; p NULL: the line has none */
+	bool indexed;       /* `first` and `second` are filled */
+	uint64_t first[128], second[128]; /* for each character a bit for each shape of key that has it as its first, second */
 };
 
 /*
- * A line that is a message with "<redacted>" in place of its secrets: line itself where
- * it has none, else text that is valid until the next call. 0, or -1 out of memory.
+ * Writes "<redacted>" in place of the secrets of a message. *result is the line itself where it has none, else a copy that is valid
+ * until the next call. 0, or -1 out of memory.
  */
 int redact_line(struct redact *, struct slice line, struct slice *result);
-/* The same for plain text, such as one that many messages have brought in pieces. */
+/* As redact_line, for plain text: for example a text that was put together from the chunks of many messages. */
 int redact_plain(struct redact *, struct slice text, struct slice *result);
-/* Reports on standard error what has been done so far: "redacted 3 values in 2 messages: 2 by name, 1 key". */
+/* Reports the counts on standard error: "redacted 3 values in 2 messages: 2 by name, 1 key". */
 void redact_report(const struct redact *, const char *tool);
 void redact_free(struct redact *);
 

@@ -1,15 +1,13 @@
-/* Keys of well-known shapes. The facts are the services' own, and those of gitleaks' list (MIT) of prefixes and lengths. */
+/* Finds keys by their shape. Prefixes and lengths are from the services' manuals and from the list of gitleaks (MIT). */
 #include "lib/redact/redact_parts.h"
 
-/*
- * Prefixes, separated by blanks; the classes of the characters that follow, beside those in `more`, and how many there are at least
- * and at most (0: no limit). digit: words of people begin so, too, but have no digit.
- */
 struct shape {
-	const char *prefixes;
-	unsigned char chars, least, most;
-	const char *more;
-	bool digit;
+	const char *prefixes; /* separated by blanks */
+	unsigned char chars;  /* classes of the characters after the prefix */
+	unsigned char least;  /* characters after the prefix, at least */
+	unsigned char most;   /* at most; 0: any number */
+	const char *more;     /* characters that may follow beside those classes */
+	bool digit;           /* a key has a digit: it tells the key from an ordinary word with this prefix */
 };
 
 #define CAPITALS (UPPER | DIGIT)
@@ -81,7 +79,7 @@ static const struct shape shapes[] = {
 	{"p8e- 4b1d", SMALL | UPPER, 32, 38, "", true},                                      /* Adobe, ClickHouse */
 	{"sm_aat_ sm_pat_ sm_sat_", ALNUM, 16, 16, "", true},                                /* SettleMint */
 	{"sl.", WORD, 100, 0, "", false},                                                    /* Dropbox */
-	{"eyJ", WORD, 10, 0, ".", false},                                                    /* a JWT; see is_jwt */
+	{"eyJ", WORD, 10, 0, ".", false},                                                    /* JWT (is_jwt) */
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
@@ -97,7 +95,7 @@ redact_index_shapes(struct redact *r)
 		}
 }
 
-/* It has at least two parts; other base64 begins so, too. */
+/* Does a second part, after a '.', follow the word at i? Other base64 also begins with eyJ, but has one part. */
 static bool
 is_jwt(struct search *t, size_t i)
 {
@@ -107,28 +105,28 @@ is_jwt(struct search *t, size_t i)
 		class_of(search_at(t, end + 3));
 }
 
-/* A key after its prefix, which ends at `from`. */
+/* Finds a key of shape s that begins at i and whose prefix ends at `from`. */
 static int
-see_key(struct search *t, size_t i, size_t from, const struct shape *s)
+find_key(struct search *t, size_t i, size_t from, const struct shape *s)
 {
 	size_t end = from;
 
-	/* At most LONGEST, as many keys may seem to begin in the same characters. */
+	/* No further than LONGEST: the same characters may be read for many prefixes. */
 	while (end - from < LONGEST && is_of(t, end, s->chars, s->more))
 		end++;
-	if (end - from < s->least || (s->digit && !redact_has_digit(slice(t->s.p + from, end - from))))
+	if (end - from < s->least || (s->digit && !redact_has_digit(slice(t->text.p + from, end - from))))
 		return 0;
 	if ((s->most && (end - from > s->most || class_of(search_at(t, end)) & ALNUM)) || (s->prefixes[0] == 'e' && !is_jwt(t, from)))
 		return 0;
 	end = skip_chars(t, end, s->chars, s->more);
-	while (t->s.p[end - 1] == '.')
+	while (t->text.p[end - 1] == '.')
 		end--;
 	return redact_text_hit(t, i, end, REDACT_KEY);
 }
 
-/* How many characters of these classes follow. */
+/* How many characters of the classes follow from i on, LONGEST at most. */
 static size_t
-run_of(const struct search *t, size_t i, unsigned chars)
+count_chars(const struct search *t, size_t i, unsigned chars)
 {
 	size_t n = 0;
 
@@ -137,18 +135,18 @@ run_of(const struct search *t, size_t i, unsigned chars)
 	return n;
 }
 
-/* Keys that are recognized by their middle. i: where the word begins. */
+/* Finds keys that have no prefix, but a known middle or layout. The word begins at i. */
 static int
-see_middle(struct search *t, size_t i)
+find_by_middle(struct search *t, size_t i)
 {
 	size_t end = redact_word_end(t, i), n = end - i, middle, last;
-	const char *p = t->s.p + i;
+	const char *p = t->text.p + i;
 
 	if (n > 40 || n < 8)
 		return 0;
-	middle = run_of(t, end + 1, WORD);
+	middle = count_chars(t, end + 1, WORD);
 	if (search_at(t, end) == ':') /* Telegram: the number of a bot and its token */
-		return n <= 16 && run_of(t, i, DIGIT) == n && search_at(t, end + 1) == 'A' && middle >= 34
+		return n <= 16 && count_chars(t, i, DIGIT) == n && search_at(t, end + 1) == 'A' && middle >= 34
 			? redact_text_hit(t, i, end + 1 + middle, REDACT_KEY) : 0;
 	/* Mailchimp and MaxMind */
 	if ((n > 35 && n < 39 && memcmp(p + 32, "-us", 3) == 0) || (n == 40 && memcmp(p + 36, "_mmk", 4) == 0))
@@ -159,7 +157,7 @@ see_middle(struct search *t, size_t i)
 		return redact_text_hit(t, i, end + 1 + middle, REDACT_KEY);
 	if (search_at(t, end + 1 + middle) != '.')
 		return 0;
-	last = run_of(t, end + middle + 2, WORD);
+	last = count_chars(t, end + middle + 2, WORD);
 	/* Terraform, and the bots of Discord */
 	if ((n == 14 && middle == 7 && memcmp(p + n + 1, "atlasv1", 7) == 0 && last >= 40) ||
 		(strchr("MNO", *p) && n >= 23 && n <= 28 && middle >= 5 && middle <= 7 && last >= 27))
@@ -168,31 +166,31 @@ see_middle(struct search *t, size_t i)
 }
 
 int
-redact_see_keys(struct search *t, size_t i)
+redact_find_keys(struct search *t, size_t i)
 {
-	uint64_t some = t->redact->first[t->s.p[i] & 127] & t->redact->second[search_at(t, i + 1) & 127];
+	uint64_t candidates = t->redact->first[t->text.p[i] & 127] & t->redact->second[search_at(t, i + 1) & 127];
 	const struct shape *s = shapes;
 	size_t n;
 
-	for (; some && t->done <= i; some >>= 1, s++) {
-		if (!(some & 1))
+	for (; candidates && t->done <= i; candidates >>= 1, s++) {
+		if (!(candidates & 1))
 			continue;
 		for (const char *p = s->prefixes; *p && t->done <= i; p += n + (p[n] == ' ')) {
 			n = strcspn(p, " ");
-			if (t->s.n - i > n && memcmp(t->s.p + i, p, n) == 0 && see_key(t, i, i + n, s) < 0)
+			if (t->text.n - i > n && memcmp(t->text.p + i, p, n) == 0 && find_key(t, i, i + n, s) < 0)
 				return -1;
 		}
 	}
-	return t->done > i ? 0 : see_middle(t, i);
+	return t->done > i ? 0 : find_by_middle(t, i);
 }
 
-/* Azure: three characters, a digit, Q~ and more. i: of the '~'. */
+/* The key is three characters, a digit, "Q~" and at least 30 more. */
 int
-redact_see_tilde(struct search *t, size_t i)
+redact_find_tilde(struct search *t, size_t i)
 {
 	size_t end;
 
-	if (i < t->done + 5 || t->s.p[i - 1] != 'Q' || class_of(t->s.p[i - 2]) != DIGIT)
+	if (i < t->done + 5 || t->text.p[i - 1] != 'Q' || class_of(t->text.p[i - 2]) != DIGIT)
 		return 0;
 	for (size_t k = i - 5; k < i - 2; k++)
 		if (!is_of(t, k, WORD, "~."))
@@ -201,21 +199,20 @@ redact_see_tilde(struct search *t, size_t i)
 	return end - i > 30 ? redact_text_hit(t, i - 5, end, REDACT_KEY) : 0;
 }
 
-/* -----BEGIN ... PRIVATE KEY----- to its end, or to the end of the text. */
 int
-redact_see_pem(struct search *t, size_t i)
+redact_find_pem(struct search *t, size_t i)
 {
 	static const char begin[] = "-----BEGIN ", key[] = "PRIVATE KEY", end[] = "-----END ";
 	size_t from = i + sizeof(begin) - 1, label;
 	const char *p;
 
-	if (t->s.n < from || memcmp(t->s.p + i, begin, sizeof(begin) - 1) != 0)
+	if (t->text.n < from || memcmp(t->text.p + i, begin, sizeof(begin) - 1) != 0)
 		return 0;
 	for (label = from; label - from < NEAR && (class_of(search_at(t, label)) & CAPITALS || search_at(t, label) == ' '); label++)
 		;
-	if (!memmem(t->s.p + from, label - from, key, sizeof(key) - 1))
+	if (!memmem(t->text.p + from, label - from, key, sizeof(key) - 1))
 		return 0;
-	p = memmem(t->s.p + label, t->s.n - label, end, sizeof(end) - 1);
+	p = memmem(t->text.p + label, t->text.n - label, end, sizeof(end) - 1);
 	t->open |= !p;
-	return redact_text_hit(t, from, p ? (size_t)(p - t->s.p) : t->s.n, REDACT_KEY);
+	return redact_text_hit(t, from, p ? (size_t)(p - t->text.p) : t->text.n, REDACT_KEY);
 }

@@ -1,4 +1,4 @@
-/* Names that label secrets. */
+/* Which names label secrets. */
 
 #include "lib/base/base64.h"
 #include "lib/redact/redact_parts.h"
@@ -8,14 +8,14 @@ enum { TAIL = 24 };
 
 struct rule {
 	struct slice name;
-	enum redact_name what;
+	enum redact_name meaning;
 };
 
 #define NAME(s) {s, sizeof(s) - 1}
 
-/* Whole names. */
+/* Names that are compared as a whole. */
 static const struct rule whole[] = {
-	{NAME("progresstoken"), REDACT_NAME_NONE}, /* MCP's, which says what a notification belongs to */
+	{NAME("progresstoken"), REDACT_NAME_NONE}, /* of MCP: the id by which progress notifications refer to a request */
 	{NAME("headers"), REDACT_NAME_LIST},
 	{NAME("httpheaders"), REDACT_NAME_LIST},
 	{NAME("env"), REDACT_NAME_LIST},
@@ -28,22 +28,22 @@ static const struct rule whole[] = {
 	{NAME("bearer"), REDACT_NAME_SECRET},
 };
 
-/* Ends of names that label no secret, though they end as one that does. */
+/* Names with these ends label no secret, though they also end as the name of a secret does. */
 static const struct slice harmless[] = {NAME("pagetoken"), NAME("nexttoken"), NAME("continuationtoken"), NAME("cancellationtoken"),
 	NAME("publickey"), NAME("pubkey"), NAME("primarykey"), NAME("foreignkey"), NAME("partitionkey"), NAME("sortkey"), NAME("cachekey"),
 	NAME("sshkey"), NAME("testspass")};
 
-/* Ends of names of secrets, also with an s after them. */
+/* Ends of names of secrets; a plural s may follow. */
 static const struct slice secrets[] = {NAME("secret"), NAME("password"), NAME("passwd"), NAME("passphrase"), NAME("apikey"),
 	NAME("accesskey"), NAME("accountkey"), NAME("authkey"), NAME("encryptionkey"), NAME("privatekey"), NAME("proxykey"),
 	NAME("secretkey"), NAME("secretkeybase"), NAME("clientkeydata"), NAME("masterkey"), NAME("servicekey"), NAME("storepass"),
 	NAME("keypass"), NAME("signingkey"), NAME("credential"), NAME("authorization"), NAME("cookie")};
 
-/* Ends of names of variables, in capitals. */
+/* Ends of environment variables that hold secrets. */
 static const struct slice variables[] = {NAME("_KEY"), NAME("_PASS"), NAME("_PWD"), NAME("_AUTH"), NAME("_DSN"), NAME("_PAT"),
 	NAME("_JWT"), NAME("_CREDS"), NAME("_CONNECTION_STRING")};
 
-/* Does it end with one of n words? */
+/* Does s end with one of the n words at `end`? */
 static inline bool
 ends_with(struct slice s, const struct slice *end, size_t n)
 {
@@ -56,21 +56,21 @@ ends_with(struct slice s, const struct slice *end, size_t n)
 bool
 redact_is_variable(struct slice name)
 {
-	bool joined = false;
+	bool has_underscore = false;
 
 	if (name.n > 128)
 		return false;
 	for (size_t i = 0; i < name.n; i++) {
 		if (!(name.p[i] == '_' || (name.p[i] >= 'A' && name.p[i] <= 'Z') || (name.p[i] >= '0' && name.p[i] <= '9')))
 			return false;
-		joined |= name.p[i] == '_';
+		has_underscore |= name.p[i] == '_';
 	}
-	return joined;
+	return has_underscore;
 }
 
-/* The last characters in the form that is compared; true if that is all of the name. */
+/* Writes the end of the name to tail in the form that is compared; *reduced is what was written. Is the whole name in it? */
 static bool
-reduce(struct slice name, char *tail, struct slice *to)
+reduce(struct slice name, char *tail, struct slice *reduced)
 {
 	size_t i = name.n, n = TAIL;
 
@@ -81,7 +81,7 @@ reduce(struct slice name, char *tail, struct slice *to)
 			continue;
 		tail[--n] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 	}
-	*to = slice(tail + n, TAIL - n);
+	*reduced = slice(tail + n, TAIL - n);
 	return i == 0;
 }
 
@@ -92,11 +92,11 @@ redact_name(struct slice name)
 	enum { SECRETS = sizeof(secrets) / sizeof(*secrets) };
 	char text[TAIL];
 	struct slice tail;
-	bool all = reduce(name, text, &tail);
+	bool complete = reduce(name, text, &tail);
 
-	for (size_t i = 0; all && i < sizeof(whole) / sizeof(*whole); i++)
+	for (size_t i = 0; complete && i < sizeof(whole) / sizeof(*whole); i++)
 		if (slice_eq(tail, whole[i].name))
-			return whole[i].what;
+			return whole[i].meaning;
 	if (ends_with(tail, harmless, sizeof(harmless) / sizeof(*harmless)))
 		return REDACT_NAME_NONE;
 	if (ends_with(tail, &token, 1))
@@ -120,7 +120,7 @@ is_path(struct slice v)
 	return i < v.n && v.p[i] == '/' && v.p[v.n - 1] != '=';
 }
 
-/* Base64 of user:password, or longer than any word. */
+/* Is the value base64 of user:password, or base64 that is longer than a word? */
 static bool
 is_pair(struct slice v)
 {
@@ -132,9 +132,9 @@ is_pair(struct slice v)
 bool
 redact_is_secret(struct slice name, struct slice value)
 {
-	enum redact_name what = redact_name(name);
+	enum redact_name meaning = redact_name(name);
 
-	if (what == REDACT_NAME_VARIABLE)
+	if (meaning == REDACT_NAME_VARIABLE)
 		return !value.p || !is_path(value);
-	return what == REDACT_NAME_PAIR ? value.p && is_pair(value) : what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
+	return meaning == REDACT_NAME_PAIR ? value.p && is_pair(value) : meaning == REDACT_NAME_TOKEN || meaning == REDACT_NAME_SECRET;
 }

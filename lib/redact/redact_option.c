@@ -1,18 +1,18 @@
-/* Secrets in the options of commands. */
+/* Finds secrets in the arguments of commands' options. */
 #include "lib/redact/redact_parts.h"
 
-/* Words after an option in a sentence or in a help text, where there is no argument. */
+/* Words that follow an option's name in a sentence or a help text: they are no argument. */
 static const char *const prose[] = {"a", "an", "and", "argument", "arguments", "are", "as", "at", "be", "but", "by", "can", "does",
 	"file", "flag", "flags", "for", "from", "has", "if", "in", "instead", "into", "is", "it", "may", "must", "not", "of", "on",
 	"only", "option", "options", "or", "parameter", "should", "so", "str", "string", "text", "that", "the", "then", "to", "value",
 	"was", "when", "where", "which", "will", "with", "you", "your"};
 
-/* Commands whose short option has a secret. */
+/* Commands with a short option whose argument is a secret. */
 static const struct command {
 	const char *name;
 	char option;
-	bool pair;   /* user:password */
-	bool joined; /* only in the option's own word: the next word is no argument */
+	bool pair;   /* the argument is user:password */
+	bool joined; /* the argument is in the option's own word (-pVALUE), never in the next one */
 } commands[] = {
 	{"curl", 'u', true, false}, {"curl", 'U', true, false}, {"http", 'a', true, false}, {"https", 'a', true, false},
 	{"mysql", 'p', false, true}, {"mysqldump", 'p', false, true}, {"mysqladmin", 'p', false, true},
@@ -23,10 +23,10 @@ static const struct command {
 	{"unzip", 'P', false, false}, {"7z", 'p', false, true},
 };
 
-/* Bytes: a command is searched this far before its option. */
+/* The name of a command is searched in so many bytes before its option. */
 enum { COMMAND = 256 };
 
-/* A word of a sentence or of a help text (TOKEN, API_KEY) where an argument would be. */
+/* Is s a word of a sentence, or the placeholder of a help text (TOKEN, API_KEY), and not an argument? */
 static bool
 is_prose(struct slice s)
 {
@@ -40,29 +40,29 @@ is_prose(struct slice s)
 	return capitals && (redact_name(s) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
 }
 
-/* Does the option at i belong to this command? */
+/* Is the option at i in the same command line as the command's name? */
 static bool
 is_command(const struct search *t, size_t i, const char *name)
 {
 	size_t from = i, n = strlen(name);
 	const char *p;
 
-	while (from > 0 && i - from < COMMAND && !strchr(";|&", t->s.p[from - 1]) &&
-		!(t->s.p[from - 1] == '\n' && !(from > 1 && t->s.p[from - 2] == '\\')))
+	while (from > 0 && i - from < COMMAND && !strchr(";|&", t->text.p[from - 1]) &&
+		!(t->text.p[from - 1] == '\n' && !(from > 1 && t->text.p[from - 2] == '\\')))
 		from--;
-	while ((p = memmem(t->s.p + from, i - from, name, n))) {
-		size_t k = (size_t)(p - t->s.p);
+	while ((p = memmem(t->text.p + from, i - from, name, n))) {
+		size_t k = (size_t)(p - t->text.p);
 
-		if ((k == 0 || !class_of(t->s.p[k - 1])) && is_blank(search_at(t, k + n)))
+		if ((k == 0 || !class_of(t->text.p[k - 1])) && is_blank(search_at(t, k + n)))
 			return true;
 		from = k + n;
 	}
 	return false;
 }
 
-/* The argument of an option, from there on. pair: only the password of user:password is secret. */
+/* Finds the argument of an option that begins_word at `from` or after blanks. pair: only the password of user:password is secret. */
 static int
-see_value(struct search *t, size_t from, bool pair)
+find_value(struct search *t, size_t from, bool pair)
 {
 	struct value v = redact_value_at(t, from, false);
 	const char *colon, *end;
@@ -75,12 +75,12 @@ see_value(struct search *t, size_t from, bool pair)
 	colon = memchr(v.s.p, ':', v.s.n);
 	if (!colon || colon + 1 == end || redact_is_reference(slice_between(colon + 1, end)))
 		return 0;
-	return redact_text_hit(t, (size_t)(colon + 1 - t->s.p), v.from + v.s.n, REDACT_ARGUMENT);
+	return redact_text_hit(t, (size_t)(colon + 1 - t->text.p), v.from + v.s.n, REDACT_ARGUMENT);
 }
 
-/* --token VALUE, -token VALUE in a line of a shell. i: where the name begins. */
+/* Finds VALUE in --token VALUE, -token VALUE and curl --user NAME:VALUE. The option's name, after its dashes, begins_word at i. */
 static int
-see_option(struct search *t, size_t i)
+find_option(struct search *t, size_t i)
 {
 	size_t end = i;
 	struct value v;
@@ -89,10 +89,10 @@ see_option(struct search *t, size_t i)
 
 	while (end - i < NEAR && class_of(search_at(t, end)))
 		end++;
-	name = slice(t->s.p + i, end - i);
+	name = slice(t->text.p + i, end - i);
 	next = search_at(t, end);
 	if ((slice_is(name, "user") || slice_is(name, "proxy-user")) && is_command(t, i - 1, "curl"))
-		return see_value(t, end + (next == '='), true);
+		return find_value(t, end + (next == '='), true);
 	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0)) || slice_is(name, "pass")))
 		return 0;
 	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
@@ -103,28 +103,28 @@ see_option(struct search *t, size_t i)
 	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
 }
 
-/* curl -u user:VALUE, mysql -pVALUE. i: of the option's letter. */
+/* Finds VALUE in curl -u user:VALUE and mysql -pVALUE. The option's letter is at i. */
 static int
-see_short_option(struct search *t, size_t i)
+find_short_option(struct search *t, size_t i)
 {
 	const struct command *c = commands, *end = commands + sizeof(commands) / sizeof(*commands);
 
-	while (c < end && !(c->option == t->s.p[i] && !(c->joined && is_blank(search_at(t, i + 1))) && is_command(t, i - 1, c->name)))
+	while (c < end && !(c->option == t->text.p[i] && !(c->joined && is_blank(search_at(t, i + 1))) && is_command(t, i - 1, c->name)))
 		c++;
-	return c == end ? 0 : see_value(t, i + 1, c->pair);
+	return c == end ? 0 : find_value(t, i + 1, c->pair);
 }
 
 int
-redact_see_dash(struct search *t, size_t i)
+redact_find_dash(struct search *t, size_t i)
 {
 	char next = search_at(t, i + 1);
-	bool begins = i == 0 || !(class_of(t->s.p[i - 1]));
+	bool begins_word = i == 0 || !(class_of(t->text.p[i - 1]));
 
 	if (next == '-')
-		return search_at(t, i + 2) == '-' ? redact_see_pem(t, i) : begins ? see_option(t, i + 2) : 0;
-	if (!begins || i == 0 || !(class_of(next) & (LOWER | UPPER)) || (unsigned char)t->s.p[i - 1] > ' ')
+		return search_at(t, i + 2) == '-' ? redact_find_pem(t, i) : begins_word ? find_option(t, i + 2) : 0;
+	if (!begins_word || i == 0 || !(class_of(next) & (LOWER | UPPER)) || (unsigned char)t->text.p[i - 1] > ' ')
 		return 0;
-	if (strchr("upaUwPk", next) && see_short_option(t, i + 1) < 0)
+	if (strchr("upaUwPk", next) && find_short_option(t, i + 1) < 0)
 		return -1;
-	return t->done > i ? 0 : see_option(t, i + 1);
+	return t->done > i ? 0 : find_option(t, i + 1);
 }

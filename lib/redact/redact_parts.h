@@ -1,14 +1,14 @@
-/* redact_parts: what the files of redact share: the walk through JSON, the search in texts, and the names of secrets. */
+/* redact_parts: for the files of lib/redact. They share the list of hits, the names of secrets and the search in texts. */
 #ifndef REDACT_PARTS_H
 #define REDACT_PARTS_H
 
 #include "lib/redact/redact.h"
 
-/* Bytes of the current text that are replaced. */
+/* A range of bytes that is a secret, as offsets in the current text. */
 struct redact_hit {
 	size_t from, to;
-	bool bare;           /* no string: the replacement has quotes */
-	unsigned char depth; /* the strings of the line around the text */
+	bool bare;           /* the value is not a string: the replacement brings its own quotes */
+	unsigned char depth; /* how many JSON strings of the line surround the text */
 };
 
 static inline struct redact_hit *
@@ -17,44 +17,51 @@ redact_hits(struct redact *r)
 	return (void *)r->hits.p;
 }
 
-/* Notes a hit, in order, without the bytes that the last one (from `first` on) has. 0, or -1 out of memory. */
+/*
+ * Appends a hit, cut where it overlaps the last hit of the same text. `first` is the index of that text's first hit.
+ * 0, or -1 out of memory.
+ */
 int redact_hit(struct redact *, size_t first, struct redact_hit, enum redact_kind);
 
 /* What a name means for its value. */
 enum redact_name {
-	REDACT_NAME_NONE,
-	REDACT_NAME_TOKEN,    /* a secret, if it is a string: numbers count tokens */
-	REDACT_NAME_SECRET,   /* a secret: a string or number, or all of them below */
-	REDACT_NAME_VARIABLE, /* the same, unless it is a path */
-	REDACT_NAME_PAIR,     /* a secret, if it is base64 of user:password, or long */
-	REDACT_NAME_LIST,     /* headers or an environment: all below is secret, but for the names in an array of pairs */
-	REDACT_NAME_ALL,      /* all below is secret */
+	REDACT_NAME_NONE,     /* the value is no secret */
+	REDACT_NAME_TOKEN,    /* a string is a secret; a number is a count of tokens */
+	REDACT_NAME_SECRET,   /* a string or number is a secret, and so is each one inside an object or array */
+	REDACT_NAME_VARIABLE, /* as REDACT_NAME_SECRET, but a path is no secret */
+	REDACT_NAME_PAIR,     /* a string is a secret if it is base64 of user:password, or long base64 */
+	REDACT_NAME_LIST,     /* headers or an environment: every value inside is a secret, except the names in an array of pairs */
+	REDACT_NAME_ALL,      /* every value inside is a secret */
 };
-/* Of a member, variable, option or header. */
+/* Classifies the name of a member, variable, option or header. */
 enum redact_name redact_name(struct slice name);
-/* Is the name spelled like a variable of the environment? */
+/* Is the name spelled like an environment variable of several words: capitals, digits and at least one '_'? */
 bool redact_is_variable(struct slice name);
-/* Does the name label a secret, and can this value be one? p NULL: any value. */
+/* Does the name label a secret, and can this value be one? Where value.p is NULL the name alone decides. */
 bool redact_is_secret(struct slice name, struct slice value);
 
 /*
- * Notes the secrets in a text after its first `before` bytes; hits are offsets from there. argument: it is an element of an array,
- * such as --token=VALUE. 0, or -1 out of memory; 1 if a private key continues after the end.
+ * Appends the secrets in a text to the hits. The first `before` bytes are the end of an earlier chunk: they are context only, and
+ * offsets count from their end. argument: the text is an element of an array, such as --token=VALUE.
+ * 0, or -1 out of memory; 1 if a private key continues after the end.
  */
 int redact_text(struct redact *, struct slice text, size_t before, bool argument);
 
-/* The search in a text, what its files share. */
+/*
+ * The search in one text. Each function find_... examines the position i, and appends a hit if it finds a secret there.
+ * 0, or -1 out of memory.
+ */
 struct search {
 	struct redact *redact;
-	struct slice s;
-	size_t first; /* hits of this text */
-	size_t done;  /* nothing before it is searched again */
-	size_t word;  /* the end of the last word (redact_word_end) */
-	size_t before; /* the bytes that were searched with another text */
-	bool open;    /* a private key has no end */
+	struct slice text;
+	size_t first_hit; /* the index of this text's first hit */
+	size_t done;      /* bytes before this offset are not searched again */
+	size_t word_end;  /* of the latest word that redact_word_end was asked for */
+	size_t before;    /* bytes at the beginning that are an earlier chunk's, and are not replaced */
+	bool open;        /* a private key begins in the text and does not end in it */
 };
 
-/* Bytes: the context of a position is searched only this far, so that the search is linear. */
+/* Bytes. Context before a position is read NEAR bytes far at most, and a key LONGEST, so that the search stays linear. */
 enum { NEAR = 64, LONGEST = 128 };
 
 /* Kinds of characters. */
@@ -76,14 +83,14 @@ class_of(char c)
 static inline char
 search_at(const struct search *t, size_t i)
 {
-	return i < t->s.n ? t->s.p[i] : '\0';
+	return i < t->text.n ? t->text.p[i] : '\0';
 }
 
-/* Has its beginning a digit? */
+/* Is there a digit among the first NEAR characters? */
 bool redact_has_digit(struct slice);
-/* The end of the word at i: many keys may seem to begin in a word, but it is read once. */
+/* The end of the word at i. It is remembered: several shapes of keys may begin in one word, which is read once. */
 size_t redact_word_end(struct search *, size_t i);
-/* Notes these bytes of the text as a hit; nothing before `to` is searched again. 0, or -1 out of memory. */
+/* Appends the bytes [from, to) as a hit, unless they are <redacted>; the search continues at `to`. 0, or -1 out of memory. */
 int redact_text_hit(struct search *, size_t from, size_t to, enum redact_kind);
 
 static inline bool
@@ -98,20 +105,20 @@ is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-/* An escaped quote or line end, where text lies in a text. */
+/* Is the character at i the backslash of an escaped quote or white space? They occur where a text quotes JSON or code. */
 static inline bool
 is_escape(const struct search *t, size_t i)
 {
 	char next = search_at(t, i + 1);
 
-	return t->s.p[i] == '\\' && next && strchr("\"'nrt", next);
+	return t->text.p[i] == '\\' && next && strchr("\"'nrt", next);
 }
 
-/* Is the character at i of these classes, or one of these? */
+/* Is the character at i of one of the classes `chars`, or one of the characters in `more`? */
 static inline bool
 is_of(const struct search *t, size_t i, unsigned chars, const char *more)
 {
-	return i < t->s.n && (class_of(t->s.p[i]) & chars || (t->s.p[i] && strchr(more, t->s.p[i])));
+	return i < t->text.n && (class_of(t->text.p[i]) & chars || (t->text.p[i] && strchr(more, t->text.p[i])));
 }
 
 static inline size_t
@@ -122,7 +129,7 @@ skip_chars(const struct search *t, size_t i, unsigned chars, const char *more)
 	return i;
 }
 
-/* The most blanks around '='. */
+/* How many blanks may surround a '='. */
 enum { SPACES = 4 };
 
 static inline size_t
@@ -141,24 +148,27 @@ begins_with(struct slice s, const char *word)
 	return s.n >= n && memcmp(s.p, word, n) == 0;
 }
 
-/* A value after '=', ':' or an option; p NULL if there is none, or a reference to one. */
+/* A value after '=', ':' or an option. */
 struct value {
 	size_t from;
-	struct slice s;
-	bool quoted, tight; /* tight: nothing is between it and a '=' */
+	struct slice s; /* p NULL: there is no value, or only a reference (redact_is_reference) */
+	bool quoted;
+	bool tight;     /* it follows a '=' without a blank */
 };
-/* The value that begins at i or after blanks. parameter: it is one of a URL. */
+/* Reads the value that begins at i or after blanks. parameter: it belongs to the query of a URL. */
 struct value redact_value_at(const struct search *, size_t i, bool parameter);
-/* Does it only refer to a secret: $NAME, ${NAME}, $(cat file), {{ name }}, process.env.NAME? */
+/* Does the value only refer to a secret, as $NAME, ${NAME}, $(cat file), {{ name }} and process.env.NAME do? */
 bool redact_is_reference(struct slice value);
 
-/* Makes the index of shapes. */
+/* Fills `first` and `second` with the shapes of keys: once, before the first search. */
 void redact_index_shapes(struct redact *);
-/* Keys in a word that begins at i; a key with a '~' at i; a private key in PEM at i. 0, or -1 out of memory. */
-int redact_see_keys(struct search *, size_t i);
-int redact_see_tilde(struct search *, size_t i);
-int redact_see_pem(struct search *, size_t i);
-/* What begins with a '-' at i: an option, or a private key. 0, or -1 out of memory. */
-int redact_see_dash(struct search *, size_t i);
+/* Finds keys in the word that begins at i. */
+int redact_find_keys(struct search *, size_t i);
+/* Finds a key of Azure, which has a '~': the one at i. */
+int redact_find_tilde(struct search *, size_t i);
+/* Finds a private key in PEM, -----BEGIN ... PRIVATE KEY-----, whose first '-' is at i. */
+int redact_find_pem(struct search *, size_t i);
+/* Finds the secret argument of an option, or a private key, whose first '-' is at i. */
+int redact_find_dash(struct search *, size_t i);
 
 #endif

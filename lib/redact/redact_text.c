@@ -1,4 +1,4 @@
-/* Secrets in texts: after a name, an option or a scheme, and in URLs. */
+/* Finds secrets in texts: after names and schemes of HTTP, in URLs and in XML elements. */
 #include <strings.h>
 
 #include "lib/base/base64.h"
@@ -8,7 +8,7 @@
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
-/* The next white space. */
+/* The next white space, or the end of the text. */
 static size_t
 skip_word(const struct search *t, size_t i)
 {
@@ -17,24 +17,24 @@ skip_word(const struct search *t, size_t i)
 	return i;
 }
 
-/* A secret that was redacted in one piece of a text, and continues in the next. */
+/* After a <redacted> of an earlier chunk, finds the characters by which the secret continues. */
 static int
-see_redacted(struct search *t, size_t i)
+find_redacted(struct search *t, size_t i)
 {
 	size_t from = i + sizeof("<redacted>") - 1, end;
 
-	if (!begins_with(slice(t->s.p + i, t->s.n - i), "<redacted>"))
+	if (!begins_with(slice(t->text.p + i, t->text.n - i), "<redacted>"))
 		return 0;
 	end = skip_chars(t, from, WORD, "+/~");
 	t->done = from;
-	if (begins_with(slice(t->s.p + from, t->s.n - from), "-----END "))
-		return 0; /* the end of a private key, which is kept */
+	if (begins_with(slice(t->text.p + from, t->text.n - from), "-----END "))
+		return 0; /* the last line of a private key stays readable */
 	return end > from ? redact_text_hit(t, i, end, REDACT_KEY) : 0;
 }
 
 /* --- credentials of HTTP --- */
 
-/* user:password in base64. */
+/* Is s base64 of user:password? */
 static bool
 is_pair(struct slice s)
 {
@@ -43,64 +43,61 @@ is_pair(struct slice s)
 	return base64_decode(s, &plain) == 0 && memchr(plain.n ? plain.p : "", ':', plain.n);
 }
 
+/* Finds the credentials after Bearer and Basic. */
 static int
-see_scheme(struct search *t, size_t i)
+find_scheme(struct search *t, size_t i)
 {
-	bool bearer = t->s.n - i > 7 && strncasecmp(t->s.p + i, "bearer", 6) == 0;
-	bool basic = t->s.n - i > 6 && strncasecmp(t->s.p + i, "basic", 5) == 0;
+	bool bearer = t->text.n - i > 7 && strncasecmp(t->text.p + i, "bearer", 6) == 0;
+	bool basic = t->text.n - i > 6 && strncasecmp(t->text.p + i, "basic", 5) == 0;
 	size_t from = i + (bearer ? 6 : 5), end;
 	struct slice s;
 
-	if ((!bearer && !basic) || !is_blank(t->s.p[from]))
+	if ((!bearer && !basic) || !is_blank(t->text.p[from]))
 		return 0;
 	from = skip_blanks(t, from);
 	end = skip_chars(t, from, WORD, bearer ? ".~+/=" : "+/=");
-	while (end > from && t->s.p[end - 1] == '.')
+	while (end > from && t->text.p[end - 1] == '.')
 		end--;
-	s = slice(t->s.p + from, end - from);
+	s = slice(t->text.p + from, end - from);
 	if (s.n < 6 || !(redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && is_pair(s))))
 		return 0;
 	return redact_text_hit(t, from, end, REDACT_HEADER);
 }
 
-/* --- values --- */
-
-/* The value after the '=', ':', '=>' or ':=' that begins at i. */
+/* Reads the value after the '=', ':', '=>' or ':=' that begins at i. parameter: it belongs to the query of a URL. */
 static struct value
 value_after(const struct search *t, size_t i, bool parameter)
 {
 	char next = search_at(t, i + 1);
-	bool two = t->s.p[i] == '=' ? next == '>' : next == '=';
+	bool two = t->text.p[i] == '=' ? next == '>' : next == '=';
 	struct value v;
 
-	if (t->s.p[i] == '=' && next == '=')
+	if (t->text.p[i] == '=' && next == '=')
 		return (struct value){.from = i};
 	v = redact_value_at(t, i + 1 + two, parameter);
-	v.tight = t->s.p[i] == '=' && !two && !is_blank(next);
+	v.tight = t->text.p[i] == '=' && !two && !is_blank(next);
 	return v;
 }
 
-/* --- names and values --- */
-
-/* The word before i, without the blanks and the quote after it. */
+/* The word before i, between which and i may be blanks, a quote and a ']'. */
 static struct slice
 word_before(const struct search *t, size_t i)
 {
 	size_t end = i, from;
 
-	while (end > t->done && i - end < SPACES && is_blank(t->s.p[end - 1]))
+	while (end > t->done && i - end < SPACES && is_blank(t->text.p[end - 1]))
 		end--;
-	if (end > t->done + 1 && t->s.p[end - 1] == ']' && is_quote(t->s.p[end - 2]))
+	if (end > t->done + 1 && t->text.p[end - 1] == ']' && is_quote(t->text.p[end - 2]))
 		end--;
-	if (end > t->done && is_quote(t->s.p[end - 1]))
+	if (end > t->done && is_quote(t->text.p[end - 1]))
 		end--;
-	if (end > t->done && t->s.p[end - 1] == '\\')
+	if (end > t->done && t->text.p[end - 1] == '\\')
 		end--;
-	for (from = end; from > t->done && end - from < NEAR && class_of(t->s.p[from - 1]); from--)
+	for (from = end; from > t->done && end - from < NEAR && class_of(t->text.p[from - 1]); from--)
 		;
-	while (from < end && t->s.p[from] == '-')
+	while (from < end && t->text.p[from] == '-')
 		from++;
-	return slice(t->s.p + from, end - from);
+	return slice(t->text.p + from, end - from);
 }
 
 static bool
@@ -112,7 +109,7 @@ is_parameter(struct slice name)
 	return false;
 }
 
-/* A call of a function, such as get_token(). */
+/* Is the value the call of a function, such as get_token()? */
 static bool
 is_call(struct slice s)
 {
@@ -123,18 +120,18 @@ is_call(struct slice s)
 	return i > 0 && i < s.n && s.p[i] == '(';
 }
 
-/* Is it alone in its line, but for an indentation or the dash of a list? */
+/* Are a name and its value, which ends at `end`, alone in their line, except for an indentation or the dash of a list? */
 static bool
-is_line(const struct search *t, const char *name, size_t end)
+is_whole_line(const struct search *t, const char *name, size_t end)
 {
 	const char *p = name;
 
-	while (p > t->s.p && p > name - NEAR && (is_blank(p[-1]) || p[-1] == '-'))
+	while (p > t->text.p && p > name - NEAR && (is_blank(p[-1]) || p[-1] == '-'))
 		p--;
-	return (p == t->s.p || p[-1] == '\n') && (search_at(t, end) == '\n' || search_at(t, end) == '\r' || end == t->s.n);
+	return (p == t->text.p || p[-1] == '\n') && (search_at(t, end) == '\n' || search_at(t, end) == '\r' || end == t->text.n);
 }
 
-/* Is the value after a name a secret? Prose and programs have such names, too. */
+/* Is the value after the name of a secret really a secret? Prose and programs use these names, too. environment: a variable's. */
 static bool
 is_secret(const struct search *t, struct slice name, const struct value *v, bool environment)
 {
@@ -142,103 +139,101 @@ is_secret(const struct search *t, struct slice name, const struct value *v, bool
 		return v->s.n >= 4;
 	if (v->s.n == 0 || (!environment && is_call(v->s)))
 		return false;
-	if (name.p > t->s.p && name.p[-1] == '-' && v->tight) /* an option's */
+	if (name.p > t->text.p && name.p[-1] == '-' && v->tight) /* an option's */
 		return true;
-	if (environment && (v->tight || is_line(t, name.p, v->from + v->s.n)))
+	if (environment && (v->tight || is_whole_line(t, name.p, v->from + v->s.n)))
 		return true;
 	if (v->s.n == name.n && strncasecmp(v->s.p, name.p, name.n) == 0)
 		return false;
-	/* A machine has made it, and it is no word. */
+	/* A long value, or one with digits, is no word of a language. */
 	return v->s.n >= 20 || (v->s.n >= 6 && (v->tight || redact_has_digit(v->s)));
 }
 
-/* A header that holds several values, up to the end of its line. */
+/* Finds the values of a Cookie or Authorization header: they fill the line from `from` on. */
 static int
-see_header(struct search *t, size_t from)
+find_header(struct search *t, size_t from)
 {
 	size_t end = from;
 
-	if (!redact_has_digit(slice(t->s.p + from, t->s.n - from)))
+	if (!redact_has_digit(slice(t->text.p + from, t->text.n - from)))
 		return 0;
-	while (end < t->s.n && !strchr("\r\n\"'", t->s.p[end]) && !is_escape(t, end))
+	while (end < t->text.n && !strchr("\r\n\"'", t->text.p[end]) && !is_escape(t, end))
 		end++;
 	return end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
 }
 
-/* NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: value, ?name=value. i: of the '=' or ':'. */
+/* Finds VALUE in NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: VALUE and ?name=VALUE. The '=' or ':' is at i. */
 static int
-see_pair(struct search *t, size_t i)
+find_pair(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	struct value v;
-	bool header, environment, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
-	enum redact_name what;
+	bool header, environment, parameter = t->text.p[i] == '=' && name.p > t->text.p && memchr("?&#", name.p[-1], 3);
+	enum redact_name meaning;
 
 	if (name.n == 0)
 		return 0;
-	what = redact_name(name);
-	if ((what == REDACT_NAME_NONE || what > REDACT_NAME_PAIR) && !(parameter && is_parameter(name)))
+	meaning = redact_name(name);
+	if ((meaning == REDACT_NAME_NONE || meaning > REDACT_NAME_PAIR) && !(parameter && is_parameter(name)))
 		return 0;
 	v = value_after(t, i, parameter);
 	if (parameter)
 		return v.s.n ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
 	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0)))
 		return 0;
-	header = t->s.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
+	header = t->text.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
 		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
-	if (!v.quoted && header && v.from < t->s.n)
-		return see_header(t, v.from);
+	if (!v.quoted && header && v.from < t->text.n)
+		return find_header(t, v.from);
 	environment = redact_is_variable(name);
 	return is_secret(t, name, &v, environment)
 		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
 }
 
-/* <password>VALUE</password>. i: of the first '>'. */
+/* Finds VALUE in <password>VALUE</password>. The first '>' is at i. */
 static int
-see_element(struct search *t, size_t i)
+find_element(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	size_t from = i + 1, to;
 	const char *end;
 
-	if (name.n == 0 || name.p + name.n != t->s.p + i || name.p == t->s.p || !strchr("<:", name.p[-1]) ||
+	if (name.n == 0 || name.p + name.n != t->text.p + i || name.p == t->text.p || !strchr("<:", name.p[-1]) ||
 		!redact_is_secret(name, slice(NULL, 0)))
 		return 0;
-	end = memchr(t->s.p + from, '<', t->s.n - from);
-	to = end ? (size_t)(end - t->s.p) : t->s.n;
-	if (redact_is_reference(slice(t->s.p + from, t->s.n - from)))
+	end = memchr(t->text.p + from, '<', t->text.n - from);
+	to = end ? (size_t)(end - t->text.p) : t->text.n;
+	if (redact_is_reference(slice(t->text.p + from, t->text.n - from)))
 		return 0;
-	/* If the end tag may be in the next chunk, only one word. */
-	if (search_at(t, to + 1) != '/' && (to + 1 < t->s.n || skip_word(t, from) < to))
+	/* Where the end tag may be in the next chunk, only a single word counts as the value. */
+	if (search_at(t, to + 1) != '/' && (to + 1 < t->text.n || skip_word(t, from) < to))
 		return 0;
 	return to > from ? redact_text_hit(t, from, to, REDACT_NAME) : 0;
 }
 
-/* --- other words --- */
-
-/* The word that ends before *i and the white space before that; *i is where it begins. */
+/* The last word before *i, without white space. Sets *i to its beginning. */
 static struct slice
 previous_word(const struct search *t, size_t *i)
 {
 	size_t end = *i, from;
 
-	while (end > 0 && *i - end < NEAR && (unsigned char)t->s.p[end - 1] <= ' ')
+	while (end > 0 && *i - end < NEAR && (unsigned char)t->text.p[end - 1] <= ' ')
 		end--;
-	for (from = end; from > 0 && end - from < NEAR && (unsigned char)t->s.p[from - 1] > ' '; from--)
+	for (from = end; from > 0 && end - from < NEAR && (unsigned char)t->text.p[from - 1] > ' '; from--)
 		;
 	*i = from;
-	return slice(t->s.p + from, end - from);
+	return slice(t->text.p + from, end - from);
 }
 
-/* "machine HOST login USER password VALUE" of a netrc, and the PASSWORD 'VALUE' and IDENTIFIED BY 'VALUE' of SQL. */
+/* Finds VALUE in a netrc's "machine HOST login USER password VALUE", and in SQL's PASSWORD 'VALUE' and IDENTIFIED BY 'VALUE'. */
 static int
-see_password(struct search *t, size_t i)
+find_password(struct search *t, size_t i)
 {
-	bool identified = t->s.n - i > 13 && strncasecmp(t->s.p + i, "identified by", 13) == 0;
+	bool identified = t->text.n - i > 13 && strncasecmp(t->text.p + i, "identified by", 13) == 0;
 	size_t end = i + (identified ? 13 : 8), k = i;
 	struct value v;
 
-	if (t->s.n <= end || !is_blank(t->s.p[end]) || (!identified && strncasecmp(t->s.p + i, "password", 8) != 0))
+	if (t->text.n <= end || !is_blank(t->text.p[end]) || (!identified && strncasecmp(t->text.p + i, "password", 8) != 0))
 		return 0;
 	v = redact_value_at(t, end, false);
 	if (v.quoted)
@@ -251,32 +246,32 @@ see_password(struct search *t, size_t i)
 	return redact_text_hit(t, v.from, skip_word(t, v.from), REDACT_NAME);
 }
 
-/* scheme://user:password@host, but git@host. i: of the ':'. */
+/* Finds user:password in scheme://user:password@host, but not the user "git" alone. The first ':' is at i. */
 static int
-see_url(struct search *t, size_t i)
+find_url(struct search *t, size_t i)
 {
 	size_t from = i + 3, end, k;
 
-	for (end = from; end < t->s.n && !strchr("/?# \t\r\n\"'<>\\", t->s.p[end]); end++)
+	for (end = from; end < t->text.n && !strchr("/?# \t\r\n\"'<>\\", t->text.p[end]); end++)
 		;
-	for (k = end; k > from && t->s.p[k - 1] != '@'; k--)
+	for (k = end; k > from && t->text.p[k - 1] != '@'; k--)
 		;
 	if (k == from) {
 		t->done = from;
-		/* A password whose '@' may be in the next chunk, for it is no port. */
-		for (k = end; end == t->s.n && k > from && class_of(t->s.p[k - 1]); k--)
+		/* At the end of a chunk a word after ':' that is not a port may be a password: its '@' may be in the next chunk. */
+		for (k = end; end == t->text.n && k > from && class_of(t->text.p[k - 1]); k--)
 			;
-		return end == t->s.n && k > from && t->s.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end
+		return end == t->text.n && k > from && t->text.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end
 			? redact_text_hit(t, k, end, REDACT_URL) : 0;
 	}
-	return k > from + 1 && !slice_is(slice(t->s.p + from, k - from), "git@") ? redact_text_hit(t, from, k - 1, REDACT_URL) : 0;
+	return k > from + 1 && !slice_is(slice(t->text.p + from, k - from), "git@") ? redact_text_hit(t, from, k - 1, REDACT_URL) : 0;
 }
 
 /* --- the search --- */
 
-/* An element of an array that is one option, variable or header: --token=VALUE, API_KEY=VALUE, X-Api-Key: VALUE. */
+/* Finds VALUE where the whole text is one option, variable or header: --token=VALUE, API_KEY=VALUE, X-Api-Key: VALUE. */
 static int
-see_argument(struct search *t)
+find_argument(struct search *t)
 {
 	size_t i = 0, from;
 	struct slice value;
@@ -287,54 +282,55 @@ see_argument(struct search *t)
 		return 0;
 	for (from = i + 1; is_blank(search_at(t, from)); from++)
 		;
-	value = slice(t->s.p + from, t->s.n - (from < t->s.n ? from : t->s.n));
-	if (value.n == 0 || redact_is_reference(value) || skip_chars(t, from, DIGIT, "") == t->s.n ||
+	value = slice(t->text.p + from, t->text.n - (from < t->text.n ? from : t->text.n));
+	if (value.n == 0 || redact_is_reference(value) || skip_chars(t, from, DIGIT, "") == t->text.n ||
 		!redact_is_secret(word_before(t, i), value))
 		return 0;
-	return redact_text_hit(t, from, t->s.n, REDACT_ARGUMENT);
+	return redact_text_hit(t, from, t->text.n, REDACT_ARGUMENT);
 }
 
+/* Chooses the functions that examine i by the character there. */
 static int
-see(struct search *t, size_t i)
+find_at(struct search *t, size_t i)
 {
-	char c = t->s.p[i];
+	char c = t->text.p[i];
 
 	switch (c) {
 	case '=':
 	case ':':
 		if (c == ':' && search_at(t, i + 1) == '/' && search_at(t, i + 2) == '/')
-			return see_url(t, i);
-		return see_pair(t, i);
+			return find_url(t, i);
+		return find_pair(t, i);
 	case '-':
-		return i > 0 && t->s.p[i - 1] == '-' ? 0 : redact_see_dash(t, i);
+		return i > 0 && t->text.p[i - 1] == '-' ? 0 : redact_find_dash(t, i);
 	case '>':
-		return see_element(t, i);
+		return find_element(t, i);
 	case '<':
-		return see_redacted(t, i);
+		return find_redacted(t, i);
 	case '~':
-		return redact_see_tilde(t, i);
+		return redact_find_tilde(t, i);
 	default:
 		break;
 	}
-	if (!(class_of(c) & ALNUM) || (i > 0 && class_of(t->s.p[i - 1]) & ALNUM))
+	if (!(class_of(c) & ALNUM) || (i > 0 && class_of(t->text.p[i - 1]) & ALNUM))
 		return 0;
-	if (((c | 32) == 'b' && see_scheme(t, i) < 0) || (((c | 32) == 'p' || (c | 32) == 'i') && see_password(t, i) < 0))
+	if (((c | 32) == 'b' && find_scheme(t, i) < 0) || (((c | 32) == 'p' || (c | 32) == 'i') && find_password(t, i) < 0))
 		return -1;
-	return t->done > i ? 0 : redact_see_keys(t, i);
+	return t->done > i ? 0 : redact_find_keys(t, i);
 }
 
 int
 redact_text(struct redact *r, struct slice text, size_t before, bool argument)
 {
-	struct search t = {.redact = r, .s = text, .first = r->n, .before = before};
+	struct search t = {.redact = r, .text = text, .first_hit = r->n, .before = before};
 
 	if (!r->indexed)
 		redact_index_shapes(r);
 	r->indexed = true;
-	if (argument && see_argument(&t) < 0)
+	if (argument && find_argument(&t) < 0)
 		return -1;
 	for (size_t i = t.done; i < text.n; i = t.done > i ? t.done : i + 1)
-		if (see(&t, i) < 0)
+		if (find_at(&t, i) < 0)
 			return -1;
 	return t.open;
 }

@@ -1,4 +1,4 @@
-/* Values in texts: their ends, and references. */
+/* The end of a value in a text, references to secrets, and the list of hits. */
 #include "lib/redact/redact_parts.h"
 
 /* Beginnings of expressions from which a program reads a secret. */
@@ -33,41 +33,41 @@ int
 redact_text_hit(struct search *t, size_t from, size_t to, enum redact_kind kind)
 {
 	t->done = to;
-	if (to <= t->before || slice_is(slice(t->s.p + from, to - from), "<redacted>"))
+	if (to <= t->before || slice_is(slice(t->text.p + from, to - from), "<redacted>"))
 		return 0;
 	from = from > t->before ? from - t->before : 0;
-	return redact_hit(t->redact, t->first, (struct redact_hit){.from = from, .to = to - t->before}, kind);
+	return redact_hit(t->redact, t->first_hit, (struct redact_hit){.from = from, .to = to - t->before}, kind);
 }
 
 size_t
 redact_word_end(struct search *t, size_t i)
 {
-	if (t->word <= i)
-		t->word = skip_chars(t, i, WORD, "");
-	return t->word;
+	if (t->word_end <= i)
+		t->word_end = skip_chars(t, i, WORD, "");
+	return t->word_end;
 }
 
-/* Does a value end before the ',', ';', '&' or '|' before i? It does if a blank or another name follows. */
+/* Does the ',', ';', '&' or '|' before i end a value? It does if a blank, punctuation or another NAME= follows at i. */
 static bool
-ends_after(const struct search *t, size_t i)
+is_separated_at(const struct search *t, size_t i)
 {
 	size_t k = i;
 
-	if ((unsigned char)search_at(t, i) <= ' ' || strchr("\"'`<>()[]{}|,;&\\", t->s.p[i]))
+	if ((unsigned char)search_at(t, i) <= ' ' || strchr("\"'`<>()[]{}|,;&\\", t->text.p[i]))
 		return true;
 	while (k - i < NEAR && class_of(search_at(t, k)))
 		k++;
 	return k > i && (search_at(t, k) == '=' || search_at(t, k) == ':');
 }
 
-/* The end of a value that has no quotes. parameter: it is one of a URL. */
+/* The end of a value that has no quotes. parameter: it belongs to the query of a URL. */
 static size_t
-value_end(const struct search *t, size_t from, bool parameter)
+bare_end(const struct search *t, size_t from, bool parameter)
 {
 	size_t open = 0, end;
 
-	for (end = from; end < t->s.n; end++) {
-		char c = t->s.p[end];
+	for (end = from; end < t->text.n; end++) {
+		char c = t->text.p[end];
 
 		if ((unsigned char)c <= ' ' || strchr("\"'`<>", c) || is_escape(t, end) || (parameter && strchr("&,;", c)))
 			break;
@@ -75,26 +75,26 @@ value_end(const struct search *t, size_t from, bool parameter)
 			open++;
 		else if (strchr(")]}", c) && open-- == 0)
 			break;
-		else if (strchr(",;&|", c) && ends_after(t, end + 1))
+		else if (strchr(",;&|", c) && is_separated_at(t, end + 1))
 			break;
 	}
-	while (end > from && strchr(",;.", t->s.p[end - 1]))
+	while (end > from && strchr(",;.", t->text.p[end - 1]))
 		end--;
 	return end;
 }
 
-/* The value after a quote, to the quote that closes it or the end of the line. Where JSON lies in a text both are escaped. */
+/* The end of a value whose quote is before `from`: its closing quote, or the end of the line. escaped: both quotes have a backslash. */
 static size_t
 quoted_end(const struct search *t, size_t from, bool escaped)
 {
-	char quote = t->s.p[from - 1];
+	char quote = t->text.p[from - 1];
 
-	for (; from < t->s.n && t->s.p[from] != '\n' && t->s.p[from] != quote; from++) {
-		if (t->s.p[from] != '\\')
+	for (; from < t->text.n && t->text.p[from] != '\n' && t->text.p[from] != quote; from++) {
+		if (t->text.p[from] != '\\')
 			continue;
 		if (escaped && search_at(t, from + 1) == quote)
 			return from;
-		from += from + 1 < t->s.n;
+		from += from + 1 < t->text.n;
 	}
 	return from;
 }
@@ -123,16 +123,16 @@ redact_value_at(const struct search *t, size_t i, bool parameter)
 	bool escaped;
 	size_t end;
 
-	/* b"...", $'...' and their like. */
-	if (search_at(t, v.from) && strchr("bfruBFRUL$", t->s.p[v.from]) && is_quote(search_at(t, v.from + 1)))
+	/* Strings of programs and shells may have a prefix: b"...", $'...'. */
+	if (search_at(t, v.from) && strchr("bfruBFRUL$", t->text.p[v.from]) && is_quote(search_at(t, v.from + 1)))
 		v.from++;
 	escaped = search_at(t, v.from) == '\\';
 	v.quoted = is_quote(search_at(t, v.from + escaped));
 	if (v.quoted)
 		v.from += escaped + 1u;
-	if (v.from >= t->s.n || redact_is_reference(slice(t->s.p + v.from, t->s.n - v.from)))
+	if (v.from >= t->text.n || redact_is_reference(slice(t->text.p + v.from, t->text.n - v.from)))
 		return v;
-	end = v.quoted ? quoted_end(t, v.from, escaped) : value_end(t, v.from, parameter);
-	v.s = slice(t->s.p + v.from, end - v.from);
+	end = v.quoted ? quoted_end(t, v.from, escaped) : bare_end(t, v.from, parameter);
+	v.s = slice(t->text.p + v.from, end - v.from);
 	return v;
 }

@@ -8,7 +8,7 @@
 #include "lib/base/bytes.h"
 
 static int
-is_seen(const struct dirent *e)
+is_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
@@ -17,21 +17,21 @@ char **
 directory_paths(const char *directory)
 {
 	struct dirent **entries;
-	int n = scandir(directory, &entries, is_seen, versionsort);
+	int n = scandir(directory, &entries, is_visible, versionsort);
 	char **paths;
-	bool whole;
+	bool complete;
 
 	if (n < 0)
 		return NULL;
 	paths = calloc((size_t)n + 1, sizeof(*paths));
-	whole = paths;
+	complete = paths;
 	for (int i = 0; i < n; i++) {
-		if (whole)
-			whole = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
+		if (complete)
+			complete = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
-	if (whole)
+	if (complete)
 		return paths;
 	directory_free(paths);
 	return NULL;

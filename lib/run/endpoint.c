@@ -7,10 +7,9 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-/* The largest pipe of a process without privileges: what a peer that goes on writing can have sent when it is drained. */
 enum {
-	DRAIN_LEAST = 1024 * 1024,
-	TAKE_READS = 64, /* more than a pipe holds */
+	DRAIN_LEAST = 1024 * 1024, /* bytes that are drained at least: the largest pipe that an unprivileged process can have */
+	READS_NOW = 64,            /* reads of endpoint_read_now at most: more than a pipe holds */
 };
 
 bool
@@ -37,13 +36,13 @@ emit(const struct endpoint *e, enum endpoint_event event)
 static void
 watch_input(struct endpoint *e)
 {
-	/* What has to be watched for so that a hang-up of the other side shows while nobody reads. */
+	/* While paused, only a hang-up is watched for; poll reports a socket's only on request. */
 	short hangup = e->hung_up ? LOOP_PAUSED : e->in.io.kind == IO_SOCKET ? system_hangup : 0;
 
 	loop_watch(e->loop, &e->readable, e->paused ? hangup : POLLIN);
 }
 
-/* Was there something? */
+/* Reads once. Did bytes come? */
 static bool
 fill(struct endpoint *e)
 {
@@ -112,9 +111,9 @@ on_readable(void *arg, short revents)
 	}
 }
 
-/* What was read before it was paused, and what is drained: for these the descriptor need not become ready. */
+/* The task `reads`: goes on with bytes that are in memory, or drained, without waiting for the descriptor. */
 static void
-read_on(void *arg)
+continue_reading(void *arg)
 {
 	read_lines(arg, false);
 }
@@ -149,7 +148,7 @@ void
 endpoint_read_now(struct endpoint *e, bool last)
 {
 	hand_out(e);
-	for (int i = 0; i < TAKE_READS && endpoint_can_read(e) && !e->paused && fill(e); i++)
+	for (int i = 0; i < READS_NOW && endpoint_can_read(e) && !e->paused && fill(e); i++)
 		hand_out(e);
 	if (!last)
 		return;
@@ -199,15 +198,15 @@ on_writable(void *arg, short revents)
 {
 	struct endpoint *e = arg;
 
-	/* The peer does not read any more, which shows before a write fails. */
+	/* poll reports that the peer has closed its input, before a write fails. */
 	if (revents & (POLLERR | POLLHUP | POLLNVAL))
 		output_fail(&e->out, EPIPE);
 	flush(e);
 }
 
-/* Where the queue waits for the peer, the loop says when there is room. */
+/* Schedules a flush, unless the loop already waits for the peer to read. Returns result. */
 static int
-queued(struct endpoint *e, int result)
+schedule_flush(struct endpoint *e, int result)
 {
 	if (endpoint_can_write(e) && e->writable.events != POLLOUT && !e->out.error)
 		loop_add_task(e->loop, &e->writes);
@@ -215,7 +214,7 @@ queued(struct endpoint *e, int result)
 }
 
 static int
-put(struct output *out, struct block *block, struct slice bytes)
+queue_bytes(struct output *out, struct block *block, struct slice bytes)
 {
 	return block ? output_hold(out, block, bytes) : output_copy(out, bytes);
 }
@@ -223,7 +222,7 @@ put(struct output *out, struct block *block, struct slice bytes)
 int
 endpoint_put(struct endpoint *e, struct block *block, struct slice bytes)
 {
-	return queued(e, put(&e->out, block, bytes));
+	return schedule_flush(e, queue_bytes(&e->out, block, bytes));
 }
 
 int
@@ -234,15 +233,15 @@ endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bo
 	if (r == 0 && block && !torn)
 		r = output_hold(&e->out, block, slice(line.p, line.n + 1));
 	else if (r == 0)
-		r = put(&e->out, block, line) < 0 || (!torn && output_copy(&e->out, slice("\n", 1)) < 0) ? -1 : 0;
-	return queued(e, r);
+		r = queue_bytes(&e->out, block, line) < 0 || (!torn && output_copy(&e->out, slice("\n", 1)) < 0) ? -1 : 0;
+	return schedule_flush(e, r);
 }
 
 void
 endpoint_finish(struct endpoint *e)
 {
 	e->finishing = true;
-	queued(e, 0);
+	schedule_flush(e, 0);
 }
 
 void
@@ -266,12 +265,12 @@ endpoint_open(struct endpoint *e, struct loop *loop, int in, int out, size_t lim
 {
 	*e = (struct endpoint){.line = e->line, .event = e->event, .arg = e->arg, .layer = e->layer, .loop = loop,
 		.shared = io_same_socket(in, out)};
-	e->reads = (struct loop_task){.run = read_on, .arg = e};
+	e->reads = (struct loop_task){.run = continue_reading, .arg = e};
 	e->writes = (struct loop_task){.run = flush, .arg = e};
-	/* The sides of a socket share its descriptor; what else there is may be opened anew for each. */
+	/* Both sides of a socket share a descriptor. Of anything else each side gets its own, as io_open may reopen it. */
 	if (in >= 0 && in == out && !e->shared)
 		out = proc_copy(in);
-	/* Both are taken over even where one fails. */
+	/* No short circuit: both descriptors are taken over, even where one fails. */
 	if (((in >= 0 ? input_open(&e->in, in, limit) : 0) | (out >= 0 ? output_open(&e->out, out) : 0)) < 0)
 		return -1;
 	e->in.io.layer = e->out.io.layer = e->layer;

@@ -1,7 +1,7 @@
 /*
- * endpoint: a peer that is read line by line and written through a queue. Its owner gets each line and each event in a function,
- * says when the peer is read, and queues what is to be written. Nothing blocks. No function calls the owner back (but
- * endpoint_read_now): what follows from a call happens before the loop waits again.
+ * endpoint: a peer that is read line by line and written through a queue. The owner gets each line and each event by a callback,
+ * pauses and resumes reading, and queues bytes to be written. No function blocks, and only endpoint_read_now calls the owner back
+ * before it returns: all other callbacks come from the loop, before it waits again.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -11,77 +11,84 @@
 #include "lib/run/output.h"
 
 enum endpoint_event {
-	ENDPOINT_READ,    /* all lines of one read have been handed out, or all until it was paused */
-	ENDPOINT_HUNG_UP, /* while it is paused: the peer has left; what is unread is the last of it */
-	ENDPOINT_ENDED,   /* all has been handed out, and its input is closed; in.error: errno of the read that failed, or 0 */
-	ENDPOINT_WROTE,   /* some of the queue has been written */
-	ENDPOINT_CLOSED,  /* its output is closed: all is written (endpoint_finish), or out.error is why nobody reads it */
+	ENDPOINT_READ,    /* the lines of one read have been handed out, or those before the owner paused it */
+	ENDPOINT_HUNG_UP, /* the peer has left while the endpoint is paused: no more than the unread bytes will come */
+	ENDPOINT_ENDED,   /* the last line has been handed out, and the input is closed; in.error: errno of a failed read, or 0 */
+	ENDPOINT_WROTE,   /* a part of the queue has been written */
+	ENDPOINT_CLOSED,  /* the output is closed: endpoint_finish is done, or writing failed with out.error */
 };
 
-/* The owner fills in line, event and arg; all else is zero at first. */
+/* The owner fills in line, event, arg and layer; all other members are zero at first. */
 struct endpoint {
 	/*
-	 * INPUT_LINE, INPUT_TORN or INPUT_PIECE. False: not now; the endpoint is paused, and the line comes again. The endpoint
-	 * may be closed here, but has to stay in memory. NULL where there is nothing to read.
+	 * Gets INPUT_LINE, INPUT_TORN or INPUT_PIECE. Where it returns false the endpoint is paused, and hands the same line out
+	 * again later. It may close the endpoint, but not free it. NULL where the endpoint has no input.
 	 */
 	bool (*line)(void *arg, enum input_got, const struct line *);
-	/* Called last each time something happens: the endpoint may be closed and freed here. May be NULL. */
+	/* The endpoint calls it last, and touches nothing afterwards: it may close and free the endpoint. May be NULL. */
 	void (*event)(void *arg, enum endpoint_event);
 	void *arg;
-	const struct io_layer *layer; /* of both sides, which are one socket; or NULL */
+	const struct io_layer *layer; /* TLS on the socket that is both sides; or NULL */
 
-	/* To look at. */
+	/* The owner may read these. */
 	struct input in;
 	struct output out; /* out.full, out.queued, out.written, out.discarded, out.error */
 	bool paused;
 	bool torn;         /* the last line that was handed out had no newline */
-	bool draining;     /* endpoint_drain */
+	bool draining;     /* endpoint_drain was called */
 
-	/* The endpoint's own. */
+	/* Private. */
 	struct loop *loop;
 	struct loop_fd readable, writable;
 	struct loop_task reads, writes;
 	struct line last;
 	enum input_got got;
-	bool again;        /* last is to be handed out again */
-	bool more;         /* the layer may hold bytes, of which the descriptor says nothing */
+	bool again;        /* the owner has refused `last`: it is handed out again */
+	bool more;         /* the layer may hold decrypted bytes, for which poll does not report POLLIN */
 	bool hung_up, finishing;
-	bool shared;       /* it reads and writes the same socket */
-	size_t unread;     /* bytes that may still be read while it is drained */
+	bool shared;       /* input and output are the same socket */
+	size_t unread;     /* while draining: the most bytes that are still read */
 };
 
 /*
- * Takes over both descriptors, whatever is returned (they may be one and the same; -1: there is none). limit: of a line, bytes;
- * 0: there are no lines, all that is read is handed out in pieces. 0, or -1 with errno.
+ * Takes over both descriptors, also where it fails. They may be equal; -1: that side does not exist. limit: the longest line, bytes;
+ * 0: the input has no lines, and each read is handed out as a piece. 0, or -1 with errno.
  */
 int endpoint_open(struct endpoint *, struct loop *, int in, int out, size_t limit);
-/* Closes both sides at once, without an event: what is queued is discarded. Also for one that is closed, or zero. */
+/* Closes both sides at once, without an event, and discards the queue. The endpoint may be closed already, or all zero. */
 void endpoint_close(struct endpoint *);
-/* The same for one side alone. */
+/* As endpoint_close, for the input alone. */
 void endpoint_close_in(struct endpoint *);
+/* As endpoint_close, for the output alone. */
 void endpoint_close_out(struct endpoint *);
-/* As if the peer had vanished: what is unread or queued is discarded; ENDPOINT_ENDED follows, if it has not been there. */
+/* Treats the peer as vanished: discards unread input and the queue. ENDPOINT_ENDED follows, unless the input is closed already. */
 void endpoint_abort(struct endpoint *);
 
+/* Is the input open? */
 bool endpoint_can_read(const struct endpoint *);
+/* Is the output open? */
 bool endpoint_can_write(const struct endpoint *);
 
-/* Nothing more is read or handed out, or all again. Its owner pauses it while there is no room for what it sends. */
+/* Pauses reading and the handing out of lines, or resumes both. An owner pauses a peer while the queue for its messages is full. */
 void endpoint_pause(struct endpoint *, bool);
-/* As if the peer had left now: what it has sent is still read (as long as it is not paused), and then its input ends. */
+/* Ends the input as if the peer had left now: the bytes that it has sent are still read, except while paused. */
 void endpoint_drain(struct endpoint *);
-/* Reads what is there now, and hands it out before it returns, without an event. last: then closes its input. */
+/* Reads the bytes that are there, and hands them out before it returns, without an event. last: also closes the input. */
 void endpoint_read_now(struct endpoint *, bool last);
 
 /*
- * Queue bytes as they are; or a line (in a block its newline, if it has one, lies after it; torn: none is added), on a line of its
- * own. What lies in the block is not copied; NULL: it is. Discarded where nobody reads it. 0, or -1 out of memory.
+ * Queues bytes as they are. Bytes that lie in the block are not copied; with block NULL they are. Where the output is closed they are
+ * discarded. 0, or -1 out of memory.
  */
 int endpoint_put(struct endpoint *, struct block *, struct slice bytes);
+/*
+ * As endpoint_put, for a line without its newline: ends a torn line before it, and adds a newline unless `torn`. In a block the
+ * newline has to follow the line, unless `torn`.
+ */
 int endpoint_put_line(struct endpoint *, struct block *, struct slice line, bool torn);
-/* Closes the output as soon as the queue is empty: the peer sees the end of its input. */
+/* Closes the output as soon as the queue is empty, and thereby ends the peer's input. */
 void endpoint_finish(struct endpoint *);
-/* For the end of a program: writes what is queued now, and waits idle_ms at most for a peer that does not read, and total_ms in all. */
+/* Before a program exits: writes the queue. Waits for a peer that does not read, idle_ms at a time and total_ms in all at most. */
 void endpoint_flush(struct endpoint *, int idle_ms, int total_ms);
 
 #endif

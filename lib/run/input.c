@@ -21,8 +21,8 @@ input_close(struct input *in)
 }
 
 /*
- * Makes room after what is kept. A block that others hold is left to them; a line that has begun moves to a block of its own, twice
- * as large where it fills the old one. A large block is not kept longer than its line.
+ * Makes room for a read after the unread bytes. Where the block has too little, or others hold it, the unread bytes move to a new one,
+ * twice their size for a long line. A block that grew for a long line is replaced after it. 0, or -1 out of memory.
  */
 static int
 make_room(struct input *in)
@@ -35,7 +35,7 @@ make_room(struct input *in)
 		in->start = in->end = in->searched = 0;
 		return 0;
 	}
-	/* A little room at the end is not worth a read of its own, unless the line is long anyway. */
+	/* Less room would cost a system call for few bytes. */
 	if (b && (unread || b->cap == INPUT_BLOCK) && b->cap - in->end >= INPUT_BLOCK / 4)
 		return 0;
 	if (unread > INPUT_BLOCK / 2)
@@ -76,26 +76,26 @@ input_fill(struct input *in)
 	return r;
 }
 
-/* Hands out n bytes, and steps over them and what ends them. */
+/* Fills in *line with the next n bytes, and steps over `consumed` bytes: these n and a newline. Returns got. */
 static enum input_got
-give(struct input *in, struct line *line, size_t n, size_t all, enum input_got got)
+hand_out(struct input *in, struct line *line, size_t n, size_t consumed, enum input_got got)
 {
 	line->text = slice(in->block->data + in->start, n);
 	line->block = in->block;
 	line->number = in->lines + 1;
-	in->start += all;
+	in->start += consumed;
 	in->searched = in->start;
 	in->lines += got != INPUT_PIECE || line->last;
 	return got;
 }
 
 static enum input_got
-give_piece(struct input *in, struct line *line, size_t n, bool last)
+hand_out_piece(struct input *in, struct line *line, size_t n, bool last)
 {
 	line->first = !in->over;
 	line->last = last;
 	in->over = !last;
-	return give(in, line, n, n, INPUT_PIECE);
+	return hand_out(in, line, n, n, INPUT_PIECE);
 }
 
 enum input_got
@@ -105,7 +105,7 @@ input_line(struct input *in, struct line *line)
 	const char *newline = NULL, *from;
 
 	if (in->limit == 0 && n > 0)
-		return give_piece(in, line, n, false);
+		return hand_out_piece(in, line, n, false);
 	if (in->end > in->searched) {
 		from = in->block->data + in->searched;
 		newline = memchr(from, '\n', in->end - in->searched);
@@ -113,17 +113,17 @@ input_line(struct input *in, struct line *line)
 	if (newline) {
 		n = (size_t)(newline - (in->block->data + in->start));
 		if (in->over || n > in->limit)
-			return give_piece(in, line, n + 1, true);
-		return give(in, line, n, n + 1, INPUT_LINE);
+			return hand_out_piece(in, line, n + 1, true);
+		return hand_out(in, line, n, n + 1, INPUT_LINE);
 	}
 	in->searched = in->end;
 	if ((in->over || n > in->limit) && in->limit > 0) {
 		/* A last piece without a newline shows that the input ended in the middle of a long line. */
 		if (n > 0 || in->ended)
-			return give_piece(in, line, n, in->ended);
+			return hand_out_piece(in, line, n, in->ended);
 		return INPUT_NOTHING;
 	}
-	/* Between lines the memory of a long one is not kept, and where there are no lines none. */
+	/* All bytes are handed out: gives back a block that grew for a long line, or any block where the input has no lines. */
 	if (n == 0 && in->block && (in->block->cap > INPUT_BLOCK || in->limit == 0)) {
 		block_drop(in->block);
 		in->block = NULL;
@@ -131,7 +131,7 @@ input_line(struct input *in, struct line *line)
 	}
 	if (!in->ended)
 		return INPUT_NOTHING;
-	return n == 0 ? INPUT_END : give(in, line, n, n, INPUT_TORN);
+	return n == 0 ? INPUT_END : hand_out(in, line, n, n, INPUT_TORN);
 }
 
 enum input_got

@@ -1,4 +1,4 @@
-/* input: reads lines, in blocks that grow to the limit and no further. */
+/* input: reads lines into blocks, which grow with a long line up to its limit. */
 #ifndef INPUT_H
 #define INPUT_H
 
@@ -10,49 +10,52 @@
 enum { INPUT_BLOCK = 64 * 1024 };
 
 enum input_got {
-	INPUT_NOTHING, /* no further line in what has been read */
+	INPUT_NOTHING, /* the bytes that were read hold no further line */
 	INPUT_LINE,    /* a whole line */
 	INPUT_TORN,    /* the last line, without its newline */
-	INPUT_PIECE,   /* a part of a line beyond the limit; `text` has its newline where it is the last part */
-	INPUT_END,     /* the end: all has been handed out */
+	INPUT_PIECE,   /* a part of a line that is over the limit; the text of the last part includes the newline */
+	INPUT_END,     /* the input has ended, and all lines have been handed out */
 };
 
 struct line {
-	struct slice text;   /* of INPUT_LINE without its newline, a CR included */
-	struct block *block; /* where it lies; hold it to keep the text */
+	struct slice text;   /* without the newline of an INPUT_LINE, with its CR */
+	struct block *block; /* that the text lies in: hold it (block_hold) to keep the text */
 	uint64_t number;     /* 1 for the first line */
-	bool first, last;    /* of INPUT_PIECE */
+	bool first, last;    /* an INPUT_PIECE is the first, the last of its line */
 };
 
 struct input {
 	struct io io;
 	struct block *block;
-	size_t start, end; /* what is read and not handed out: block->data[start, end) */
-	size_t searched;   /* no newline before this */
-	size_t limit;
+	size_t start, end; /* block->data[start, end) has been read and not handed out */
+	size_t searched;   /* block->data[start, searched) has no newline */
+	size_t limit;      /* the longest line, bytes; 0: the input has no lines */
 	uint64_t lines;
-	bool over;  /* in a line beyond the limit */
+	bool over;  /* the next byte belongs to a line that is over the limit */
 	bool ended;
-	int error;  /* errno of a failed read; such an input has ended too */
+	int error;  /* errno of a failed read, which also ends the input; or 0 */
 };
 
-/* Takes over fd; limit is the longest line in bytes; 0: there are no lines, and each read is an INPUT_PIECE. 0, or -1 with errno. */
+/* Takes over fd. limit: the longest line, bytes; 0: the input has no lines, and each read is an INPUT_PIECE. 0, or -1 with errno. */
 int input_open(struct input *, int fd, size_t limit);
+/* Closes the descriptor and discards unread bytes. */
 void input_close(struct input *);
 /*
- * Reads once. Returns the bytes read, 0 at the end of input (or when it had ended), -1 with EAGAIN,
- * with ENOMEM, or with the error of the read, which ends the input. Call it only after input_line
- * has returned INPUT_NOTHING.
+ * Reads once; to be called only after input_line has returned INPUT_NOTHING. Returns the bytes read, 0 at and after the end of input,
+ * or -1 with errno: EAGAIN, ENOMEM, or the error of the read, which ends the input.
  */
 ssize_t input_fill(struct input *);
-/* The next line of what has been read. It stays where it is until this returns no other or the next input_fill, or as long as its block is held. */
+/*
+ * The next line of the bytes that were read. Its text is valid until this returns no line, or until input_fill; longer while its block is
+ * held.
+ */
 enum input_got input_line(struct input *, struct line *);
-/* The same, but waits for more. INPUT_NOTHING: reading fails, errno says why. */
+/* As input_line, but waits for input. INPUT_NOTHING: reading failed, with errno. */
 enum input_got input_next(struct input *, struct line *);
 
-/* Takes the first line off the text, without its newline, which the last may lack. False: nothing is left. */
+/* Removes the first line from the text, and its newline, which a last line may lack. False: the text was empty. */
 bool line_next(struct slice *text, struct slice *line);
-/* Has it no text, or a CR alone? Such lines occur and mean nothing. */
+/* Is the line empty, or a CR alone? Peers send such lines, and they are ignored. */
 bool line_is_blank(const struct line *);
 
 #endif

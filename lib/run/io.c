@@ -11,9 +11,9 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-/* Without events: has the other side left? */
+/* Is the descriptor ready for one of the events? With 0: has the other side hung up? */
 static bool
-ready(int fd, short events)
+is_ready(int fd, short events)
 {
 	struct pollfd p = {.fd = fd, .events = events};
 
@@ -24,7 +24,7 @@ int
 io_open(struct io *io, int fd, bool writing)
 {
 	struct stat st;
-	int own;
+	int reopened;
 
 	*io = (struct io){.fd = -1, .writing = writing};
 	if (fstat(fd, &st) < 0)
@@ -37,14 +37,14 @@ io_open(struct io *io, int fd, bool writing)
 	} else if (S_ISSOCK(st.st_mode)) {
 		io->kind = IO_SOCKET;
 	} else if (S_ISFIFO(st.st_mode)) {
-		/* O_NONBLOCK harms nobody there. A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
-		own = system_reopen(fd, (writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
-		if (own >= 0 && !writing && ready(fd, 0)) {
-			/* Only descriptions that have seen a writer see the end of a named pipe: the old one has. */
-			close(own);
-		} else if (own >= 0) {
+		/* The new description is ours alone. Without a reader it cannot be had for writing: then IO_POLLED reports EPIPE. */
+		reopened = system_reopen(fd, (writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
+		if (reopened >= 0 && !writing && is_ready(fd, 0)) {
+			/* All writers are gone. A description that was opened after that would never report the end of a named pipe. */
+			close(reopened);
+		} else if (reopened >= 0) {
 			close(fd);
-			io->fd = own;
+			io->fd = reopened;
 			io->kind = IO_PIPE;
 		} else if (fd > STDERR_FILENO) {
 			fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -61,7 +61,7 @@ io_read(struct io *io, void *to, size_t n)
 	if (io->layer)
 		return io->layer->read(io->layer->arg, to, n);
 	do {
-		if (io->kind == IO_POLLED && !ready(io->fd, POLLIN)) {
+		if (io->kind == IO_POLLED && !is_ready(io->fd, POLLIN)) {
 			errno = EAGAIN;
 			return -1;
 		}
@@ -70,7 +70,7 @@ io_read(struct io *io, void *to, size_t n)
 		else
 			r = read(io->fd, to, n);
 	} while (r < 0 && errno == EINTR);
-	/* A terminal that has gone says EIO. */
+	/* A terminal that is gone reports EIO. */
 	if (r < 0 && (errno == ECONNRESET || (errno == EIO && io->kind == IO_POLLED)))
 		return 0;
 	if (r < 0 && errno == EWOULDBLOCK)
@@ -78,18 +78,18 @@ io_read(struct io *io, void *to, size_t n)
 	return r;
 }
 
-enum { PIPE = 64 * 1024 /* bytes: what a new pipe holds */ };
+enum { PIPE_BYTES = 64 * 1024 /* bytes: what a new pipe holds */ };
 
 ssize_t
 io_peek(int fd, void *to, size_t n)
 {
-	int copy[2], size = PIPE;
+	int copy[2], size = PIPE_BYTES;
 	ssize_t r = recv(fd, to, n, MSG_PEEK | MSG_DONTWAIT);
 
 	if (r >= 0 || errno != ENOTSOCK || proc_pipe(copy) < 0)
 		return r;
-	/* One that was made larger holds more than a new one. */
-	while (n > PIPE && (size_t)size < n && system_grow_pipe(copy[1]) == 0)
+	/* The pipe may have been enlarged: the copy has to hold as much. */
+	while (n > PIPE_BYTES && (size_t)size < n && system_grow_pipe(copy[1]) == 0)
 		size *= 2;
 	r = system_copy_pipe(fd, copy[1], n);
 	if (r > 0)
@@ -102,10 +102,10 @@ io_peek(int fd, void *to, size_t n)
 int
 io_copy_end(const int ends[2])
 {
-	int again = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int reader = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	proc_close(again);
-	return proc_copy(ends[again < 0 ? 0 : 1]);
+	proc_close(reader);
+	return proc_copy(ends[reader < 0 ? 0 : 1]);
 }
 
 int
@@ -134,7 +134,7 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 	if (io->layer)
 		return io->layer->write(io->layer->arg, parts->iov_base, parts->iov_len);
 	do {
-		if (io->kind == IO_POLLED && !ready(io->fd, POLLOUT)) {
+		if (io->kind == IO_POLLED && !is_ready(io->fd, POLLOUT)) {
 			errno = EAGAIN;
 			return -1;
 		}

@@ -12,16 +12,16 @@
 #include "lib/run/proc_parts.h"
 
 enum {
-	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
+	KEEP = LOG_QUEUE, /* bytes: a larger buffer is freed once it is empty */
 	NO_READER_MS = 10, /* how often a FIFO is checked for a reader */
 };
 
-/* What is to be written whole or not at all: a record, and what is due before it. */
+/* An entry is written whole or not at all: a record, the texts that precede it (log_spec.begin), or both. */
 struct entry {
-	size_t end;     /* in the text */
-	bool record;    /* there is one: what the file begins with does not wait for it */
-	bool newline;   /* begins with the newline that the last record in the file lacks */
-	bool header;    /* with what the file begins with */
+	size_t end;     /* offset in log.text */
+	bool record;    /* it has a record; at opening and closing an entry may have only the texts */
+	bool newline;   /* it begins with the newline that the last record in the file lacks */
+	bool header;    /* it has the text that begins the file */
 	uint64_t lost;  /* the number of lost records that it reports */
 };
 
@@ -29,22 +29,22 @@ struct log {
 	struct log_spec spec;
 	char *name;
 	struct io io;
-	bool ours;       /* a file that we opened: it may be cut */
-	bool full;       /* it has its old contents still */
-	bool created;    /* there was none */
-	enum { READER_OPEN, READER_AWAITED, READER_GONE } reader; /* awaited: of a FIFO */
+	bool ours;       /* io is a regular file that we opened, and may truncate */
+	bool full;       /* the file is to be truncated, and still has its old contents */
+	bool created;    /* the file did not exist before */
+	enum { READER_OPEN, READER_AWAITED, READER_GONE } reader; /* awaited: a FIFO has none yet; gone: no more is written */
 	dev_t dev;
 	ino_t ino;
 	struct buf text;
 	struct entry *entries;
 	size_t n, cap;
-	size_t base;     /* where the first entry begins in text */
-	size_t sent;     /* text before this is written */
+	size_t base;     /* offset in text of the first entry */
+	size_t sent;     /* bytes of text that are written */
 	bool torn;       /* the file ends within a record */
-	bool headless;   /* the header is still to be queued */
-	uint64_t lost;   /* in all */
-	uint64_t unrecorded; /* of these, those that nothing queued or written reports */
-	int error;       /* why the last were lost */
+	bool headless;   /* the text that begins the file is still to be queued */
+	uint64_t lost;   /* records, in all */
+	uint64_t unrecorded; /* lost records that no queued or written entry reports */
+	int error;       /* errno of the latest loss */
 	bool loss_reported; /* log_flush has returned -1 */
 };
 
@@ -88,7 +88,7 @@ count_lost(struct log *l, uint64_t n, int error)
 	l->error = error;
 }
 
-/* Forgets the entries from the k-th on. What they said before their records is due again. */
+/* Drops the entries from the k-th on. The texts that preceded their records have to be queued again. */
 static void
 lose_from(struct log *l, size_t k, int error)
 {
@@ -107,7 +107,7 @@ lose_from(struct log *l, size_t k, int error)
 }
 
 static const char *
-why(int error)
+reason(int error)
 {
 	return error == EAGAIN ? "its reader is too slow" : strerror(error);
 }
@@ -118,21 +118,21 @@ is_due(const struct log *l)
 	return l->headless || l->unrecorded;
 }
 
-/* Inserts what is due before the record that has begun: how the file begins, how many were lost. */
+/* Inserts the due texts before the record that has begun: the beginning of the file, and the report of lost records. */
 static int
 insert_due(struct log *l, struct entry *e)
 {
 	const struct log_spec *s = &l->spec;
-	size_t at = entry_start(l, l->n);
+	size_t start = entry_start(l, l->n);
 	SCOPED struct buf due = {0};
 
 	if ((l->torn && buf_add(&due, "\n", 1) < 0) || (l->headless && s->begin && s->begin(s->arg, &due, false, 0, "") < 0) ||
-		(l->unrecorded && s->begin && s->begin(s->arg, &due, true, l->unrecorded, why(l->error)) < 0) ||
+		(l->unrecorded && s->begin && s->begin(s->arg, &due, true, l->unrecorded, reason(l->error)) < 0) ||
 		buf_reserve(&l->text, due.n) < 0)
 		return -1;
 	if (due.n > 0) {
-		memmove(l->text.p + at + due.n, l->text.p + at, l->text.n - at);
-		memcpy(l->text.p + at, due.p, due.n);
+		memmove(l->text.p + start + due.n, l->text.p + start, l->text.n - start);
+		memcpy(l->text.p + start, due.p, due.n);
 	}
 	l->text.n += due.n;
 	e->newline = l->torn;
@@ -143,7 +143,7 @@ insert_due(struct log *l, struct entry *e)
 	return 0;
 }
 
-/* Queues a due header or loss notice without a record. Without memory (-1) it stays due. */
+/* Queues the due texts as an entry without a record. 0, or -1 out of memory: they stay due. */
 static int
 add_due(struct log *l)
 {
@@ -159,7 +159,7 @@ add_due(struct log *l)
 	return 0;
 }
 
-/* Forgets what has been written. */
+/* Frees the entries that have been written. */
 static void
 forget_sent(struct log *l)
 {
@@ -219,15 +219,15 @@ void
 log_add(struct log *l, struct slice record)
 {
 	l->text.n = entry_start(l, l->n);
-	(void)buf_add_slice(&l->text, record); /* where this fails log_end_record counts a loss */
+	(void)buf_add_slice(&l->text, record); /* if it fails, log_end_record counts a loss */
 	log_end_record(l);
 }
 
 /* --- the file --- */
 
-/* Takes out of a file what was in it, once. 0, or -1 with errno. */
+/* Truncates the file before the first write to it. 0, or -1 with errno. */
 static int
-empty(struct log *l)
+truncate_once(struct log *l)
 {
 	if (!l->full)
 		return 0;
@@ -235,7 +235,7 @@ empty(struct log *l)
 	return ftruncate(l->io.fd, 0);
 }
 
-/* Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and all as it was. */
+/* Opens the file of that name in place of the open one. 1 where it is the open one; 0; or -1 with errno: the log is unchanged. */
 static int
 open_file(struct log *l, const char *name)
 {
@@ -246,10 +246,10 @@ open_file(struct log *l, const char *name)
 
 	if (fd < 0 && !(fifo && errno == ENXIO))
 		return -1;
-	/* A FIFO that nobody reads can not be opened without waiting. */
+	/* ENXIO: the FIFO has no reader. Opening it would wait for one. */
 	if (fd < 0) {
 		l->reader = READER_AWAITED;
-		io_close(&l->io, false); /* the file before: nothing more is written to that */
+		io_close(&l->io, false); /* the file that was open before */
 		return 0;
 	}
 	if (fstat(fd, &st) < 0)
@@ -263,11 +263,11 @@ open_file(struct log *l, const char *name)
 	l->ours = S_ISREG(st.st_mode);
 	l->dev = st.st_dev;
 	l->ino = st.st_ino;
-	/* It was opened with O_NONBLOCK, so it may be asked directly, whatever it is. */
+	/* Its description has O_NONBLOCK and is ours alone: as IO_PIPE it is written without poll. */
 	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
 	l->full = l->ours && !l->spec.append;
 	l->created = created;
-	if (!l->spec.waits && empty(l) < 0)
+	if (!l->spec.waits && truncate_once(l) < 0)
 		return proc_close(fd);
 	l->reader = READER_OPEN;
 	io_close(&old, false);
@@ -316,11 +316,11 @@ log_open(const struct log_spec *spec, char **why)
 
 /* --- writing --- */
 
-/* Writes until all is written (0), it would have to wait (EAGAIN), or it fails: the error. */
+/* Writes the queue. 0, or an errno: EAGAIN where the reader has no room. */
 static int
-drain(struct log *l)
+write_queue(struct log *l)
 {
-	if (l->sent < l->text.n && empty(l) < 0)
+	if (l->sent < l->text.n && truncate_once(l) < 0)
 		return errno;
 	while (l->sent < l->text.n) {
 		struct iovec v = {l->text.p + l->sent, l->text.n - l->sent};
@@ -335,9 +335,9 @@ drain(struct log *l)
 	return 0;
 }
 
-/* Takes the last n bytes written out of the file, unless somebody has written after them. */
+/* Removes the last n written bytes from the file. False: it is no file of ours, or another process has written after them. */
 static bool
-cut(struct log *l, size_t n)
+cut_end(struct log *l, size_t n)
 {
 	off_t end = lseek(l->io.fd, 0, SEEK_CUR);
 	struct stat st;
@@ -346,20 +346,20 @@ cut(struct log *l, size_t n)
 		&& ftruncate(l->io.fd, end - (off_t)n) == 0;
 }
 
-/* After an error in the middle of the queue. */
+/* After a failed write: drops the entries that are not wholly written, and removes the part of one from the file. */
 static void
 lose_unsent(struct log *l, int error)
 {
-	size_t k = unsent(l), half;
+	size_t k = unsent(l), partial;
 
-	half = l->sent - entry_start(l, k);
-	if (half && cut(l, half))
-		half = 0;
+	partial = l->sent - entry_start(l, k);
+	if (partial && cut_end(l, partial))
+		partial = 0;
 	lose_from(l, k, error);
-	l->torn |= half > 0;
+	l->torn |= partial > 0;
 }
 
-/* Keeps the queue in its bounds; what has begun to go out stays. */
+/* Drops the entries beyond LOG_QUEUE, except one that is partly written. */
 static void
 lose_overflow(struct log *l)
 {
@@ -371,8 +371,9 @@ lose_overflow(struct log *l)
 		lose_from(l, k, EAGAIN);
 }
 
+/* Writes no more: every further record is lost. */
 static void
-die(struct log *l, int error)
+give_up(struct log *l, int error)
 {
 	io_close(&l->io, false);
 	l->reader = READER_GONE;
@@ -386,18 +387,18 @@ flush_queue(struct log *l)
 
 	l->text.n = entry_start(l, l->n);
 	if (l->reader == READER_AWAITED && open_file(l, l->name) < 0)
-		die(l, errno);
+		give_up(l, errno);
 	if (l->reader == READER_GONE) {
 		lose_from(l, 0, l->error);
 		return;
 	}
-	error = l->reader == READER_AWAITED ? EAGAIN : drain(l);
+	error = l->reader == READER_AWAITED ? EAGAIN : write_queue(l);
 	if (error == EAGAIN && !l->spec.waits)
 		lose_overflow(l);
 	else if (error && error != EAGAIN)
 		lose_unsent(l, error);
 	if (error == EPIPE)
-		die(l, error);
+		give_up(l, error);
 	forget_sent(l);
 }
 
@@ -440,7 +441,7 @@ log_reopen(struct log *l, char **why)
 	}
 	free(l->name);
 	l->name = name;
-	lose_from(l, 0, EAGAIN); /* what the old reader was too slow for */
+	lose_from(l, 0, EAGAIN); /* these were for the old reader, which was too slow */
 	l->headless = true;
 	return 0;
 }
@@ -460,7 +461,7 @@ log_lost(const struct log *l)
 const char *
 log_why(const struct log *l)
 {
-	return why(l->error);
+	return reason(l->error);
 }
 
 const char *
@@ -489,7 +490,7 @@ log_wait(struct log *l, int wait_ms)
 			return;
 		if (wait_ms >= 0)
 			ms = (int)((until - now + 999) / 1000);
-		/* No event shows that a FIFO has got its reader. */
+		/* poll cannot report that a FIFO has got its first reader. */
 		if (l->reader == READER_AWAITED && (ms < 0 || ms > NO_READER_MS))
 			ms = NO_READER_MS;
 		if (poll(&p, 1, ms) < 0 && errno != EINTR)
@@ -516,11 +517,11 @@ log_close(struct log *l, int wait_ms)
 		flush_queue(l);
 	log_wait(l, wait_ms);
 	lose_from(l, 0, EAGAIN);
-	if (empty(l) < 0)
+	if (truncate_once(l) < 0)
 		error = errno;
 	if (l->lost || l->headless)
 		error = l->error;
-	/* Where the file is on a server, the error of a write may show here only. */
+	/* A network file system may report the error of a write only here. */
 	if (io_close(&l->io, false) < 0)
 		error = errno;
 	release(l);

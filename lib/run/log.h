@@ -1,7 +1,6 @@
 /*
- * log: where a tool writes its records, so that nothing that happens to it (a full disk, a
- * reader that is slow or gone) ever stops the session. Whole records only: what can not be written
- * is counted, never written by halves. SIGPIPE and SIGXFSZ have to be ignored.
+ * log: a file, FIFO or terminal that a tool writes records to. A full disk, or a reader that is slow or gone, never stops the session:
+ * records that cannot be written whole are dropped and counted as lost. SIGPIPE and SIGXFSZ have to be ignored.
  */
 #ifndef LOG_H
 #define LOG_H
@@ -10,72 +9,66 @@
 
 #include "lib/base/bytes.h"
 
-/* What may wait for a slow reader (or one record, if that is longer); records beyond it are lost. */
+/* Bytes that may be queued for a slow reader, or one record, if it is longer. Further records are lost. */
 enum { LOG_QUEUE = 1024 * 1024 };
 
 struct log;
 
 struct log_spec {
-	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits, or output: output). It is kept, not copied */
-	bool plain;       /* the path is a name as it is */
-	bool output;
-	bool waits;       /* nothing is lost to a slow reader: the tool waits for it (log_wait) */
-	bool append;      /* else truncate: with waits not before the first record, or the end (log_abandon) */
-	char *const *inputs; /* the names of files that are read, NULL-terminated, kept too; or NULL */
+	const char *path; /* kept, not copied; expanded by strftime, with %p for the pid; NULL: standard error, or standard output */
+	bool plain;       /* the path is not expanded */
+	bool output;      /* without a path: standard output, as with `waits` */
+	bool waits;       /* no record is lost to a slow reader: the tool waits for the reader (log_wait) */
+	bool append;      /* else the file is truncated: at once, or with `waits` before the first write or in log_close */
+	char *const *inputs; /* names of files that the tool reads, NULL-terminated, kept, too; or NULL */
 	/*
-	 * Called when a file has been opened (again): what to begin with goes to `to`. resumed: lost
-	 * is the number of records that were lost since the last that was written, and why says why;
-	 * then it is called for that alone. A beginning that could not be written is asked for anew. 0,
-	 * or -1 out of memory. May be NULL.
+	 * Appends the text that precedes the next record to `to`. With resumed false the text begins a file that was opened or
+	 * reopened. With resumed true it reports a gap: how many records were lost, and why. The log asks again for a text that
+	 * it could not write. 0, or -1 out of memory. May be NULL.
 	 */
 	int (*begin)(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why);
 	void *arg;
 };
 
 /*
- * Opens it: a file (made with mode 0600 and locked), or a FIFO, a terminal, a device, of which nothing is
- * ever waited for. Neither standard input nor another input may be the file. NULL with errno (EINVAL: an input;
- * EWOULDBLOCK: another output has the lock), and *why is "NAME: what is wrong" (the caller frees it; NULL when out of memory).
+ * Opens a file (created with mode 0600, and locked), a FIFO, a terminal or a device, without waiting for a reader. NULL with errno
+ * (EINVAL: the file is standard input or one of spec->inputs; EWOULDBLOCK: another output has locked it) and in *why "NAME: reason",
+ * which the caller frees (NULL when out of memory).
  */
 struct log *log_open(const struct log_spec *, char **why);
-/* Adds a record; it is written at the next flush at the latest. */
+/* Queues a record, which log_flush writes. */
 void log_add(struct log *, struct slice record);
-/*
- * A buffer to build records in: whatever is appended counts as one record when log_end_record is called.
- * Nothing appended means that the record could not be built: it is lost. What is not marked when
- * anything else is called is discarded.
- */
+/* The buffer to append a record to, before log_end_record. Every other function of the log but log_is_begun discards an unended record. */
 struct buf *log_buf(struct log *);
+/* Queues the bytes that were appended to log_buf as one record. Where none were, a record counts as lost: it could not be built. */
 void log_end_record(struct log *);
-/* Is something appended that is not marked yet? */
+/* Does log_buf hold bytes of an unended record? */
 bool log_is_begun(const struct log *);
 /*
- * Writes what was added with one write, if it can be written without waiting (to a file always).
- * Returns 0; -1 the first time that something was lost: say it once (log_why).
+ * Writes the queued records with one write, as far as the reader has room (a file always has). 0; -1 with errno only the first time after a
+ * loss, so that the caller reports it once (log_why).
  */
 int log_flush(struct log *);
 /*
- * Opens the file anew under its (newly expanded) name: for logrotate. 0, or -1 with *why as above, and
- * goes on with the old one. Where the name is the old file's still, nothing happens.
+ * Expands the path again and opens the file of that name, for logrotate. Has no effect where that is the open file. 0, or -1 with *why as
+ * log_open has it: the log continues in the old file.
  */
 int log_reopen(struct log *, char **why);
-/* Is something waiting for a slow reader? Then watch this descriptor for POLLOUT and flush; -1: no. */
+/* While bytes wait for a slow reader, the descriptor to watch for POLLOUT before log_flush; else -1. */
 int log_waiting(const struct log *);
-/* Waits at most wait_ms (-1: as long as it takes) for a slow reader, or a FIFO's first, and writes to it. */
+/* Writes the queue. Waits wait_ms at most (-1: without limit) for a slow reader, or for a FIFO's first reader. */
 void log_wait(struct log *, int wait_ms);
-/* How many records have been lost, and in words why the last of them was. */
+/* How many records have been lost. */
 uint64_t log_lost(const struct log *);
+/* Why the last of them was lost, in words. */
 const char *log_why(const struct log *);
-/* Its name now. */
+/* The name of the open file; valid until log_reopen or log_close. */
 const char *log_name(const struct log *);
-/* What it writes to, to ask a terminal for its size; -1: nothing is open. */
+/* The descriptor that the log writes to, for ioctls such as a terminal's size; -1: none is open. */
 int log_fd(const struct log *);
-/* What it was to be written for has failed: where nothing has been written the file stays as it was. Then close it. */
+/* To be called before log_close when the tool has failed: a file that has not been written keeps its old contents. */
 void log_abandon(struct log *);
-/*
- * Writes what is queued (log_wait), closes, frees. 0; -1 where anything was ever lost, with errno why the
- * last of it was.
- */
+/* Writes the queue (log_wait), closes and frees the log. 0; -1 with errno if a record was ever lost, or closing failed. */
 int log_close(struct log *, int wait_ms);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { NAME_MOST = 64 * 1024 }; /* the longest expanded name */
 
-/* The name with each %p replaced, for strftime. */
+/* Appends the path to `to`, with each %p replaced by the pid: a format for strftime. */
 static int
 put_pid(const char *path, struct buf *to)
 {
@@ -42,7 +42,7 @@ log_file_name(const char *path)
 
 	if (!strchr(path, '%'))
 		return strdup(path);
-	/* With the full stop an empty result differs from one that has no room. */
+	/* strftime returns 0 for an empty result, and for one that does not fit. The added '.' excludes the former. */
 	if (put_pid(path, &format) < 0 || buf_add(&format, ".", 1) < 0 || !buf_string(&format)
 		|| !localtime_r(&now, &tm))
 		return NULL;
@@ -59,7 +59,7 @@ log_file_name(const char *path)
 		return NULL;
 	}
 	name[n - 1] = '\0';
-	/* A date may make a new directory necessary. What is wrong with it shows when the file is opened. */
+	/* The directory may be named by a date, too. If it cannot be created, opening the file will fail. */
 	slash = strrchr(name, '/');
 	if (slash && slash > name) {
 		*slash = '\0';
@@ -69,7 +69,7 @@ log_file_name(const char *path)
 	return name;
 }
 
-/* Does the file end with a whole line? What can not be read is taken not to. */
+/* Does the file end with a newline, or is it empty? False where it cannot be read. */
 static bool
 ends_whole(const char *name, off_t size)
 {
@@ -111,7 +111,7 @@ log_file_is_input(const struct stat *output, char *const *inputs)
 int
 log_file_lock(int fd)
 {
-	/* A file system without locks is no reason not to write. */
+	/* A file system without locks is accepted. */
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -1 : 0;
 }
 

@@ -26,7 +26,7 @@ loop_now(const struct loop *l)
 	return l->now;
 }
 
-/* Reports the children that have ended. From the first one each time: what is called adds and removes others. */
+/* Reports the children that have ended. After each report it starts from the first: the callback may add and remove children. */
 static void
 report_ended(struct loop *l)
 {
@@ -67,11 +67,11 @@ loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 	l->now = loop_clock();
 	sigemptyset(&l->mask);
 	sigaddset(&l->mask, SIGCHLD);
-	/* nohup: a hang-up that was ignored when we were started stays so. */
+	/* nohup starts us with SIGHUP ignored. */
 	for (; *signals; signals++)
 		if (*signals != SIGHUP || sigaction(SIGHUP, NULL, &was) < 0 || was.sa_handler != SIG_IGN)
 			sigaddset(&l->mask, *signals);
-	/* An ignored SIGCHLD would reap children behind our back; a file that grows too large is an error of write. */
+	/* With SIGCHLD ignored the kernel would reap our children. With SIGXFSZ ignored write reports EFBIG. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
 		sigprocmask(SIG_BLOCK, &l->mask, &l->old) < 0) {
 		free(l);
@@ -138,7 +138,6 @@ by_number(const struct loop_fd *a, const struct loop_fd *b)
 	return a->number < b->number ? -1 : 1;
 }
 
-/* Notes what a descriptor is ready for. Those that are ready are kept in the order in which they were added. */
 void
 loop_note(struct loop *l, struct loop_fd *f, unsigned events)
 {
@@ -149,7 +148,7 @@ loop_note(struct loop *l, struct loop_fd *f, unsigned events)
 
 /* --- timers and children --- */
 
-/* Of those that are due at the same time the one that was added first comes first. */
+/* Timers that are due at the same time expire in the order of adding. */
 static int
 by_due(const struct loop_timer *a, const struct loop_timer *b)
 {
@@ -180,7 +179,7 @@ loop_add_child(struct loop *l, struct loop_child *c)
 		DL_APPEND(l->children, c);
 	c->added = true;
 	c->reported = false;
-	/* It may have ended already, its signal eaten on behalf of another. */
+	/* The child may have ended before, and its SIGCHLD may have been handled already. */
 	kill(getpid(), SIGCHLD);
 }
 
@@ -193,7 +192,7 @@ loop_reap(struct loop *l, struct loop_child *c)
 	proc_reap(c->pid);
 }
 
-/* Milliseconds until the first timer is due, rounded up; -1 for ever. */
+/* Milliseconds until the first timer is due, rounded up, a minute at most; -1: there is no timer. */
 static int
 time_left(const struct loop *l)
 {
@@ -251,7 +250,7 @@ run_ready(struct loop *l, int wait_ms)
 		return -1;
 	while (!l->stopped && (f = l->ready)) {
 		forget_ready(l, f);
-		/* An earlier function may have pointed it elsewhere. */
+		/* An earlier callback may have changed its descriptor. */
 		if (f->fd == f->watched_fd)
 			f->ready(f->arg, f->revents);
 	}
@@ -271,7 +270,7 @@ loop_run(struct loop *l)
 	while (!l->stopped) {
 		if (loop_system_prepare(l) < 0)
 			return -1;
-		/* Signals alone are not waited for. */
+		/* The last descriptor is the one for signals: there is no peer to wait for. */
 		if (l->nfds == 1 && !l->timers && !l->children)
 			break;
 		if (run_ready(l, time_left(l)) < 0)

@@ -1,4 +1,4 @@
-/* What the loop watches on Linux: descriptors by epoll, signals by signalfd. */
+/* The loop on Linux: descriptors by epoll, signals by signalfd. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -9,14 +9,14 @@
 #include "lib/run/loop_parts.h"
 #include "lib/run/proc_parts.h"
 
-enum { EVENTS = 64 }; /* that one wait returns; the others come with the next */
+enum { EVENTS = 64 }; /* that one wait returns at most; the next wait returns the others */
 
 struct loop_system {
 	int epoll;
-	struct loop_fd **watchers;  /* by descriptor: what epoll watches */
+	struct loop_fd **watchers;  /* for each descriptor the list of those that epoll watches */
 	size_t nwatchers;
-	struct loop_fd *files;      /* always ready, and unknown to epoll */
-	struct loop_fd *changed;    /* since the last wait */
+	struct loop_fd *files;      /* always ready: epoll refuses them */
+	struct loop_fd *changed;    /* to be registered before the next wait */
 	struct loop_fd signals;
 };
 
@@ -66,26 +66,26 @@ loop_system_close(struct loop *l)
 /* --- descriptors --- */
 
 static int
-room_for(struct loop *l, int fd)
+make_room_for(struct loop *l, int fd)
 {
 	size_t n = (size_t)fd + 16, i;
-	struct loop_fd **at;
+	struct loop_fd **watchers;
 
 	if ((size_t)fd < l->system->nwatchers)
 		return 0;
-	at = realloc(l->system->watchers, n * sizeof(*at));
-	if (!at)
+	watchers = realloc(l->system->watchers, n * sizeof(*watchers));
+	if (!watchers)
 		return -1;
 	for (i = l->system->nwatchers; i < n; i++)
-		at[i] = NULL;
-	l->system->watchers = at;
+		watchers[i] = NULL;
+	l->system->watchers = watchers;
 	l->system->nwatchers = n;
 	return 0;
 }
 
 /*
- * Updates the events that epoll reports for a descriptor, which several may watch. poll takes all descriptors each time:
- * for a router with many of them that costs more than the rest of its work. 0, or -1 with errno.
+ * Gives epoll the events that the descriptor's watchers want. (epoll and not poll: poll gets all descriptors in each call, which cost a
+ * chain with many of them more than the rest of its work.) 0, or -1 with errno.
  */
 static int
 update_epoll(struct loop *l, int fd, bool was_watched)
@@ -94,7 +94,7 @@ update_epoll(struct loop *l, int fd, bool was_watched)
 
 	for (const struct loop_fd *f = l->system->watchers[fd]; f; f = f->next)
 		e.events |= (unsigned short)f->watched_events;
-	/* Where its owner has closed it already, the kernel has forgotten it. */
+	/* This fails if the owner has closed the descriptor already: then the kernel has removed it. */
 	if (!l->system->watchers[fd]) {
 		epoll_ctl(l->system->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
@@ -126,7 +126,7 @@ register_fd(struct loop *l, struct loop_fd *f)
 {
 	bool was_watched;
 
-	if (room_for(l, f->fd) < 0)
+	if (make_room_for(l, f->fd) < 0)
 		return -1;
 	f->watched_fd = f->fd;
 	f->watched_events = f->events;
@@ -140,7 +140,7 @@ register_fd(struct loop *l, struct loop_fd *f)
 		return 0;
 	LL_DELETE(l->system->watchers[f->fd], f);
 	f->watched = false;
-	/* A file is always ready, and a bad descriptor is its owner's to find. */
+	/* EPERM: it is a file. EBADF: reported as ready, it makes its owner's next read or write fail. */
 	if (errno != EPERM && errno != EBADF)
 		return -1;
 	f->file = true;
@@ -149,7 +149,7 @@ register_fd(struct loop *l, struct loop_fd *f)
 	return 0;
 }
 
-/* Does epoll watch for what is wanted? */
+/* Is the descriptor registered with the events that its owner wants? */
 static bool
 is_settled(const struct loop_fd *f)
 {
@@ -182,13 +182,12 @@ loop_system_remove(struct loop *l, struct loop_fd *f)
 	f->changed = false;
 }
 
-/* Tells epoll what has changed since the last time. */
 int
 loop_system_prepare(struct loop *l)
 {
 	struct loop_fd *f;
 
-	/* All that goes, before a new descriptor has the number of an old one. */
+	/* Removals come first: a new descriptor may have the number of an old one. */
 	for (f = l->system->changed; f; f = f->next_changed)
 		if (!loop_wants(f) || f->fd != f->watched_fd)
 			unregister_fd(l, f);
@@ -214,7 +213,7 @@ loop_system_wait(struct loop *l, int wait_ms)
 	l->now = loop_clock();
 	if (n < 0)
 		return errno == EINTR ? 0 : -1;
-	/* A descriptor may have no watchers: it was closed without being removed, and somebody else has a copy. */
+	/* epoll still reports a descriptor that we have closed if another process has a copy: it has no watchers. */
 	for (int i = 0; i < n; i++)
 		for (f = l->system->watchers[events[i].data.fd]; f; f = f->next)
 			loop_note(l, f, events[i].events);

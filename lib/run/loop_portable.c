@@ -1,6 +1,6 @@
 /*
- * What the loop watches on any system: descriptors by poll, signals by a pipe that their handler writes to. They are blocked but
- * while poll waits, so that nothing else is interrupted.
+ * The loop on other systems: descriptors by poll, signals by a pipe that their handler writes to. Signals are unblocked only while poll
+ * waits, so that they interrupt no other call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +12,14 @@
 #include "lib/run/proc.h"
 
 struct loop_system {
-	struct loop_fd *first;      /* of those added, in this order */
-	struct pollfd *polled;      /* what poll is asked, of those that are wanted */
+	struct loop_fd *first;      /* all added, in the order of adding */
+	struct pollfd *polled;      /* the argument of poll: an element for each that loop_wants, in the same order */
 	size_t cap;
 	struct loop_fd signals;
-	struct sigaction was[NSIG];
+	struct sigaction was[NSIG]; /* to be restored */
 };
 
-/* A handler has no argument: this is the only way to it. Where the pipe's writing end is; -1: nowhere. */
+/* The write end of the pipe, or -1. It is global because a signal handler has no argument for it. */
 static volatile sig_atomic_t signalled = -1;
 
 static void
@@ -27,7 +27,7 @@ on_signal(int signal)
 {
 	unsigned char which = (unsigned char)signal;
 	int error = errno;
-	/* Where the pipe is full, one more signal would change nothing. */
+	/* Fails where the pipe is full: enough signals wait already. */
 	ssize_t r = write((int)signalled, &which, 1);
 
 	(void)r;
@@ -146,7 +146,7 @@ loop_system_wait(struct loop *l, int wait_ms)
 	errno = error;
 	if (r < 0)
 		return error == EINTR || error == EAGAIN ? 0 : -1;
-	/* A bad descriptor is its owner's to find. */
+	/* A bad descriptor is reported as ready, and makes its owner's next read or write fail. */
 	for (struct loop_fd *f = l->system->first; f; f = f->next)
 		if (loop_wants(f)) {
 			loop_note(l, f, (unsigned short)(p->revents & POLLNVAL ? f->events & (POLLIN | POLLOUT) : p->revents));

@@ -8,7 +8,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/log_file.h"
 
-enum { MUCH = 64 * 1024 };
+enum { MUCH = 64 * 1024 }; /* bytes: out_print_much writes from this size on */
 
 static void
 report(const char *tool, char *why)
@@ -27,7 +27,7 @@ out_open(struct out *o, const char *tool, const char *path, bool append, char *c
 
 	*o = (struct out){.tool = tool};
 	if (path) {
-		/* To a file these are errors like others. */
+		/* For a file these are errors of write, which out_close reports. */
 		signal(SIGPIPE, SIG_IGN);
 		signal(SIGXFSZ, SIG_IGN);
 	}
@@ -70,7 +70,7 @@ out_buf(struct out *o)
 void
 out_end_record(struct out *o, size_t before)
 {
-	/* From 0 on there may be nothing new. */
+	/* With `before` 0 the buffer may hold only earlier records. */
 	if (log_buf(o->log)->n > before && (before > 0 || log_is_begun(o->log)))
 		log_end_record(o->log);
 }

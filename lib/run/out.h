@@ -1,6 +1,6 @@
 /*
- * out: where a tool that reads files or watches a stream writes records: a log. Beside a stream it is the frame's, which never
- * stops anything; what is printed of files waits for its reader, as any filter does.
+ * out: the output of a tool that watches: a log. On a live stream the log is the frame's, and a slow reader never delays the session. A
+ * tool that reads files waits for its reader, as Unix filters do.
  */
 #ifndef OUT_H
 #define OUT_H
@@ -9,32 +9,31 @@
 
 struct out {
 	struct log *log;
-	const char *tool; /* its name, for diagnostics; NULL beside a stream */
+	const char *tool; /* its name, for diagnostics; NULL on a live stream */
 };
 
 /*
- * For who reads files: opens path (NULL: standard output), which must be none of the files (NULL-terminated). Ignores the
- * signals that would end us where it can not be written. tool: its name, for diagnostics, kept. 0; else the exit status, and
- * what is wrong has been reported.
+ * For tools that read files: opens path (NULL: standard output), which must be none of the files (NULL-terminated). With a path SIGPIPE and
+ * SIGXFSZ are ignored. tool: the name for diagnostics, kept. 0; or the exit status, after a diagnostic.
  */
 int out_open(struct out *, const char *tool, const char *path, bool append, char *const *files);
 /*
- * Writes what is queued, waits and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
- * reported. Where the status is a failure and nothing was written, the file stays as it was.
+ * Writes the queue, waits for the reader and closes. Returns status; or EXIT_FAILED, after a diagnostic, if a record was ever lost. Where
+ * status is a failure, a file that has not been written keeps its old contents.
  */
 int out_close(struct out *, int status);
 
-/* A record is appended to this buffer and then marked or committed. */
+/* The buffer to append a record to, before out_end_record or out_commit. */
 struct buf *out_buf(struct out *);
-/* What has been appended since the buffer had `before` bytes is a record; nothing is none. */
+/* Ends the record that was appended since the buffer had `before` bytes, if there are bytes. */
 void out_end_record(struct out *, size_t before);
-/* The same where it may not have been built: r is 0, or -1, and what has been appended of it is taken back and counts as lost. */
+/* As out_end_record if r is 0. If r is -1 the record could not be built: its bytes are removed, and it counts as lost. */
 void out_commit(struct out *, size_t before, int r);
-/* Writes what there is, and waits until it is written. */
+/* Writes the queue, and waits for the reader. */
 void out_print(struct out *);
-/* The same where there is enough for a write. */
+/* As out_print, once the queue has enough bytes for a large write. */
 void out_print_much(struct out *);
-/* Can nothing be written any more? */
+/* Has a record been lost? */
 bool out_failed(const struct out *);
 
 #endif

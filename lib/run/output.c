@@ -18,7 +18,7 @@ part_at(struct output *out, size_t i)
 	return &out->parts[(out->first + i) & (out->cap - 1)];
 }
 
-/* One block of copies is kept for the next: else each message would cost an allocation. */
+/* Drops a block. One block of copies is kept for the next copy, to save an allocation for each message. */
 static void
 drop(struct output *out, struct block *b)
 {
@@ -28,7 +28,7 @@ drop(struct output *out, struct block *b)
 		block_drop(b);
 }
 
-/* Removes the oldest part; its block is the caller's. */
+/* Removes the oldest part. Returns its block, which the caller has to drop. */
 static struct block *
 remove_first(struct output *out)
 {
@@ -39,8 +39,9 @@ remove_first(struct output *out)
 	return b;
 }
 
+/* Discards the queue. */
 static void
-forget(struct output *out)
+discard_queue(struct output *out)
 {
 	while (out->n > 0)
 		drop(out, remove_first(out));
@@ -52,7 +53,7 @@ forget(struct output *out)
 void
 output_close(struct output *out)
 {
-	forget(out);
+	discard_queue(out);
 	block_drop(out->spare);
 	out->spare = NULL;
 	free(out->parts);
@@ -79,7 +80,7 @@ grow(struct output *out)
 }
 
 static void
-count(struct output *out, struct slice text)
+count_queued(struct output *out, struct slice text)
 {
 	out->queued += text.n;
 	out->torn = text.p[text.n - 1] != '\n';
@@ -101,18 +102,18 @@ output_hold(struct output *out, struct block *block, struct slice text)
 	last = out->n ? part_at(out, out->n - 1) : NULL;
 	if (last && last->block == block && last->text.p + last->text.n == text.p) {
 		last->text.n += text.n;
-		count(out, text);
+		count_queued(out, text);
 		return 0;
 	}
 	if (out->n == out->cap && grow(out) < 0)
 		return -1;
 	out->n++;
 	*part_at(out, out->n - 1) = (struct output_part){block_hold(block), text};
-	count(out, text);
+	count_queued(out, text);
 	return 0;
 }
 
-/* Room for text after the last part, where that is the end of a block of copies that only we own. */
+/* Where a copy of n bytes fits after the last part, in a block of copies that no other owner holds; else NULL. */
 static char *
 room_after_last(struct output *out, size_t n)
 {
@@ -165,7 +166,7 @@ output_take(struct output *out, struct buf *to)
 	for (size_t i = 0; r == 0 && i < out->n; i++)
 		r = buf_add_slice(to, part_at(out, i)->text);
 	out->queued = 0;
-	forget(out);
+	discard_queue(out);
 	return r;
 }
 
@@ -174,11 +175,11 @@ output_fail(struct output *out, int error)
 {
 	out->error = error;
 	if (!out->keeps)
-		forget(out);
+		discard_queue(out);
 }
 
 static void
-written(struct output *out, size_t n)
+remove_written(struct output *out, size_t n)
 {
 	struct output_part *p;
 
@@ -216,7 +217,7 @@ output_flush(struct output *out)
 			out->error = errno;
 			return -1;
 		}
-		written(out, (size_t)r);
+		remove_written(out, (size_t)r);
 	}
 	return out->error ? -1 : 0;
 }

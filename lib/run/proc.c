@@ -19,7 +19,7 @@ enum { PIPE_LOWEST = 8 }; /* above the descriptors 6 and 7 of a link */
 
 /* --- starting --- */
 
-/* Is there a variable of this one's name? */
+/* Do the variables have one of the same name? */
 static bool
 is_given(char *const *variables, const char *variable)
 {
@@ -31,7 +31,7 @@ is_given(char *const *variables, const char *variable)
 	return false;
 }
 
-/* Our environment, with the variables for the child and without those for us. It borrows the strings. */
+/* The child's environment. The caller frees the array; its strings are borrowed from ours and from spec. */
 static char **
 make_environment(const struct proc_spec *spec)
 {
@@ -62,7 +62,7 @@ make_environment(const struct proc_spec *spec)
 	return e;
 }
 
-/* Copies a descriptor above every target, so that none lands on it, and not below `lowest`. */
+/* Copies a descriptor to a number that is at least `lowest`, and above every target, so that dup2 does not overwrite it. */
 static int
 raise_above(const struct proc_spec *spec, int fd, int lowest)
 {
@@ -72,7 +72,7 @@ raise_above(const struct proc_spec *spec, int fd, int lowest)
 	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
 }
 
-/* All sources move above all targets before any target is taken: the two may overlap. */
+/* Sources and targets may overlap: all sources move above all targets first. */
 static int
 set_descriptors(const struct proc_spec *spec)
 {
@@ -98,14 +98,14 @@ proc_reset_signals(void)
 {
 	sigset_t none;
 
-	/* The C library keeps a few for itself; that signal() fails for them is right. */
+	/* signal() fails for the few that the C library reserves: these stay as they are. */
 	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the child reports of its failure. */
+/* The child writes it to the pipe `report` if it cannot run the program. */
 struct failure {
 	int error;
 	enum proc_stage stage;
@@ -120,7 +120,7 @@ proc_beside(const char *name)
 	return path;
 }
 
-/* One of ours is looked for beside us first: editors that were started from a desktop have a short PATH. */
+/* Looks for a program named acp-... beside ours first (rule 10). */
 static void
 execute(char *const *argv)
 {
@@ -160,7 +160,7 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 	_exit(f.error == ENOENT ? 127 : 126);
 }
 
-/* 0 where the exec went well: nothing was in the pipe. */
+/* 0 where the exec succeeded, which closes the pipe without a report; -1 with *f filled in. */
 static int
 read_report(int fd, struct failure *f)
 {
@@ -179,7 +179,7 @@ read_report(int fd, struct failure *f)
 void
 proc_reap(pid_t pid)
 {
-	/* One that never began has no id, and -1 would wait for any child. */
+	/* A child that was not started has no positive id, and with -1 waitpid would wait for any child. */
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -206,7 +206,7 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 	close(report[1]);
 	free(environment);
 	if (pid > 0) {
-		/* Both sides do it, so that the group is there when we go on. */
+		/* The child does it, too: whichever is first, the group exists for both. */
 		setpgid(pid, pid);
 		if (read_report(report[0], &f) < 0) {
 			if (spec->guardian)
@@ -276,14 +276,14 @@ proc_describe(int status, char *buf, size_t size)
 
 static const char blanks[] = " \t";
 
-/* What a command needs a shell for. */
+/* Whether a command needs a shell. */
 enum needs {
-	NEEDS_NOTHING, /* it is split into words here */
-	NEEDS_WORDS,   /* for the words of one simple command: exec can precede it */
-	NEEDS_MORE,
+	NEEDS_NOTHING, /* it needs none: proc_words splits it */
+	NEEDS_WORDS,   /* to expand the words of one simple command: exec can precede it */
+	NEEDS_MORE,    /* for several commands, or syntax before which exec cannot stand */
 };
 
-/* What an unquoted character needs, at p in a word. */
+/* What the unquoted character at p in the word needs. */
 static enum needs
 needs_of(const char *word, const char *p)
 {
@@ -310,7 +310,7 @@ raise_needs(enum needs *to, enum needs n)
 		*to = n;
 }
 
-/* Copies what is between quotes, the first of them at p. Returns where the other is; NULL: nowhere. */
+/* Copies the text between the quote at p and the closing one. Returns the closing quote, or NULL if there is none. */
 static const char *
 copy_quoted(const char *p, char **to, enum needs *needs)
 {
@@ -326,7 +326,7 @@ copy_quoted(const char *p, char **to, enum needs *needs)
 	return *p ? p : NULL;
 }
 
-/* Copies a word without its quotes. Returns its end. */
+/* Copies a word without its quotes, and ends the copy with NUL. Returns the end of the word in the command. */
 static const char *
 copy_word(const char *word, char **to, enum needs *needs)
 {
@@ -354,7 +354,7 @@ copy_word(const char *word, char **to, enum needs *needs)
 	return p;
 }
 
-/* Is it a word of the shell's own, that exec does not know? */
+/* Is the word a built-in command or reserved word of the shell, which exec cannot run? */
 static bool
 is_builtin(const char *word)
 {
@@ -368,19 +368,19 @@ is_builtin(const char *word)
 	return false;
 }
 
-/* The words of a shell's call, with exec in front of what begins at `at`; NULL: without. */
+/* The words that run the command by a shell, with exec inserted before `program` (in the command; NULL: no exec). */
 static char **
-shell_words(const char *command, const char *at)
+shell_words(const char *command, const char *program)
 {
 	static const char exec[] = "exec ";
-	size_t before = at ? (size_t)(at - command) : 0, size = strlen(command) + 1;
+	size_t before = program ? (size_t)(program - command) : 0, size = strlen(command) + 1;
 	char **words = malloc(4 * sizeof(*words) + size + sizeof(exec));
 	char *copy;
 
 	if (!words)
 		return NULL;
 	copy = (char *)(words + 4);
-	snprintf(copy, size + sizeof(exec), "%.*s%s%s", (int)before, command, at ? exec : "", command + before);
+	snprintf(copy, size + sizeof(exec), "%.*s%s%s", (int)before, command, program ? exec : "", command + before);
 	words[0] = "/bin/sh";
 	words[1] = "-c";
 	words[2] = copy;
@@ -429,7 +429,7 @@ proc_words(const char *command)
 /* --- descriptors --- */
 
 static void
-close_one(int fd, bool at_exec)
+close_fd(int fd, bool at_exec)
 {
 	if (at_exec)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -437,25 +437,28 @@ close_one(int fd, bool at_exec)
 		close(fd);
 }
 
-/* FreeBSD lists 0, 1 and 2 only in /dev/fd: what it shows is all where it shows its own descriptor. */
+/*
+ * Closes the descriptors that /dev/fd lists. False where the list is incomplete: a FreeBSD without fdescfs lists 0, 1 and 2 only, and not
+ * the descriptor of the listing itself.
+ */
 static bool
 close_listed(bool at_exec)
 {
 	DIR *dir = opendir("/dev/fd");
 	struct dirent *entry;
-	bool whole = false;
+	bool complete = false;
 	int fd;
 
 	while (dir && (entry = readdir(dir))) {
 		fd = atoi(entry->d_name);
 		if (fd == dirfd(dir))
-			whole = true;
+			complete = true;
 		else if (fd > 2)
-			close_one(fd, at_exec);
+			close_fd(fd, at_exec);
 	}
 	if (dir)
 		closedir(dir);
-	return whole;
+	return complete;
 }
 
 int
@@ -464,7 +467,7 @@ proc_close_others(bool at_exec)
 	long n = proc_close_range(at_exec) || close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX);
 
 	for (int fd = 3; fd < n; fd++)
-		close_one(fd, at_exec);
+		close_fd(fd, at_exec);
 	return n < 0 ? -1 : 0;
 }
 
@@ -554,7 +557,7 @@ proc_start_piped(const struct proc_spec *spec, size_t n, int ours[], enum proc_s
 int
 proc_stdio(void)
 {
-	/* In this order each lands on the one that is closed: it is the lowest that is free. */
+	/* open returns the lowest free number: in ascending order that is the closed one. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
 			return -1;

@@ -1,4 +1,4 @@
-/* proc: starting and ending other programs. */
+/* proc: starts and ends other programs, and prepares the descriptors for them. */
 #ifndef PROC_H
 #define PROC_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A descriptor of ours that the child gets as its number `as`. */
+/* The child gets our descriptor `ours` under the number `as`. */
 struct proc_fd {
 	int ours, as;
 };
@@ -16,87 +16,87 @@ enum { PROC_FDS = 8 };
 struct proc_guardian;
 
 struct proc_spec {
-	char *const *argv;        /* executed directly (execvp; one named acp-... beside the running program, if there is one) */
-	const struct proc_fd *fds; /* at most PROC_FDS; every other one is closed in the child, but 0, 1 and 2 are inherited where they are not named */
+	char *const *argv;        /* executed by execvp; a program named acp-... is first looked for beside the running one */
+	const struct proc_fd *fds; /* at most PROC_FDS; 0, 1 and 2 are inherited unless listed, every other descriptor is closed */
 	size_t nfds;
-	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
-	pid_t again;              /* ACP_RESTARTED=PID likewise: it takes the place of one that died, PID being the first there; or 0 */
-	int death_signal;         /* what it gets when we die, where the system can send it (Linux); 0 for none */
-	int directory;            /* a descriptor: where it runs; 0: where we do */
-	char *const *variables;   /* NAME=VALUE, NULL-terminated: in its environment in place of ours of that name; or NULL */
-	int *unread;              /* proc_start_piped: a copy of an end of its input (io_copy_end), by which what it leaves unread is found; or NULL */
-	struct proc_guardian *guardian; /* gets the group before the program runs; NULL for none */
+	bool ucspi;               /* sets PROTO=ACP in the child's environment; else PROTO is removed */
+	pid_t again;              /* for a restart: sets ACP_RESTARTED to this, the pid of the first process; 0: it is removed */
+	int death_signal;         /* the child gets it when we die, where the system can send it (Linux); 0: none */
+	int directory;            /* a descriptor of the child's working directory; 0: ours */
+	char *const *variables;   /* NAME=VALUE, NULL-terminated: replace ours in the child's environment; or NULL */
+	int *unread;              /* proc_start_piped stores here an io_copy_end of the child's input, for io_unread; or NULL */
+	struct proc_guardian *guardian; /* gets the child's group before the program runs; or NULL */
 };
 
 /*
- * Starts a child in a process group of its own, with default signal dispositions and an empty
- * mask. Waits until it runs. Returns its pid, or -1 with errno: ENOENT means that the command was
- * not found (exit status 127), other errors of exec that it could not be executed (126); *stage
- * says which, where it is not NULL.
+ * Starts a child in a process group of its own, with default signal dispositions and an empty signal mask. Waits until it runs. Returns
+ * its pid, or -1 with errno. *stage (or NULL) is the step that failed: PROC_EXEC with ENOENT means that the command was not found (exit
+ * status 127), with another error that it could not be executed (126).
  */
 enum proc_stage { PROC_FORK, PROC_EXEC };
 pid_t proc_start(const struct proc_spec *, enum proc_stage *stage);
 
 /*
- * The same with pipes as its standard input, output and, where n is 3, error; spec->fds do not count. ours: their other ends,
- * to be closed; where it fails there are none.
+ * As proc_start, with pipes as the child's standard input, output and, where n is 3, error, in place of spec->fds. ours: the other ends, which
+ * the caller closes, unless it fails.
  */
 pid_t proc_start_piped(const struct proc_spec *, size_t n, int ours[], enum proc_stage *stage);
 
 /* Sends a signal to a child's process group. */
 void proc_signal(pid_t group, int signal);
-/* Is a process left in the group? Zombies do not count: an orphan may wait long to be reaped. */
+/* Does a process of the group live? Zombies do not count: init may reap an orphan late. */
 bool proc_group_lives(pid_t group);
-/* waitpid's status as a shell counts it: the exit status, or 128+N. */
+/* Converts waitpid's status to a shell's: the exit status, or 128+N for signal N. */
 int proc_status(int status);
-/* "exit status 3", "signal KILL": in words, in a static table or in buf. */
+/* Describes waitpid's status in words, in buf: "exit status 3", "signal KILL". Returns buf. */
 const char *proc_describe(int status, char *buf, size_t size);
-/* "KILL" for 9; NULL for what is no signal. */
+/* The name of a signal, such as "KILL" for 9; NULL for an unknown number. */
 const char *proc_signal_name(int signal);
 
-/* The path of the program that runs, to be freed. NULL with errno: ENOMEM, or where the system does not say it. */
+/* The path of the running program; the caller frees it. NULL with errno, also where the system cannot report it. */
 char *proc_self(void);
-/* The path of a program in the directory of the one that runs, to be freed; NULL with errno. */
+/* The path of a program of that name in the directory of the running one; the caller frees it. NULL with errno. */
 char *proc_beside(const char *name);
 /*
- * Splits a component's CMD into words, quotes included, to execute directly where nothing in it needs a shell; else
- * {"/bin/sh", "-c", CMD}, with exec in front of a simple command, so that no shell waits for it. NULL-terminated, one
- * allocation (free it); NULL with errno (EINVAL: no words).
+ * Splits a component's CMD into words, and removes quotes, where nothing in it needs a shell. Else the words are "/bin/sh", "-c" and CMD,
+ * with exec in front of a simple command, so that no shell waits for the program. NULL-terminated, one allocation that the caller
+ * frees; NULL with errno (EINVAL: CMD has no words).
  */
 char **proc_words(const char *command);
 
-/* Closes every descriptor from 3 on, now or at the exec; in a child. 0, or -1 with errno. */
+/* In a child: closes every descriptor from 3 on, now or at the exec. 0, or -1 with errno. */
 int proc_close_others(bool at_exec);
-/* Closes a descriptor, unless it is -1; errno stays as it was. Returns -1. */
+/* Closes a descriptor, unless it is -1, and preserves errno. Returns -1. */
 int proc_close(int fd);
 /* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
 int proc_pipe(int fds[2]);
-/* n of them for a child: its ends, which are those of its standard input, output and error, and ours. 0, or -1 with errno and none. */
+/* Makes n pipes for a child's standard input, output and error: the child's ends and ours. 0, or -1 with errno: no pipe is left. */
 int proc_pipes(size_t n, int theirs[], int ours[]);
 /*
- * Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file lands there; at 1 for
- * reading, so that what is written there fails as it would have, and is not lost in silence. 0 or -1.
+ * Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file gets these numbers. At 1 it is opened for reading: writes
+ * fail there, as on a closed descriptor. 0, or -1 with errno.
  */
 int proc_stdio(void);
-/* Copies a descriptor above 7, close-on-exec. -1 with errno. */
+/* Copies a descriptor to a number above 7, close-on-exec. The copy, or -1 with errno. */
 int proc_copy(int fd);
-/* Moves a descriptor that is ours alone above 7, close-on-exec; /dev/null takes the place of 0, 1 or 2. -1 with errno. */
+/* Moves a descriptor to a number above 7, close-on-exec. /dev/null takes the place of 0, 1 or 2. The new number, or -1 with errno. */
 int proc_claim(int fd);
 
 /*
- * A guardian: a small process that gets the groups that live and, when we die without a goodbye, sends them TERM and, 2 s after,
- * KILL. SIGPIPE has to be ignored (loop_new does it): where the guardian was killed, all is as without one.
+ * A guardian is a small process that knows the process groups of our children. If we are killed, it sends them SIGTERM and two seconds
+ * later SIGKILL. SIGPIPE has to be ignored (loop_new does it), because the guardian may be killed, too: then the orders have no effect.
  */
 struct proc_guardian {
-	int fd; /* -1: none */
+	int fd; /* the pipe for orders; -1: there is no guardian */
 	pid_t pid;
 };
-/* 0, or -1 with errno. */
+/* Starts a guardian. 0, or -1 with errno. */
 int proc_guardian_start(struct proc_guardian *);
-/* A group lives; it has gone. (proc_start adds a child's, in the child: there is no moment without.) */
+/* Names a group to the guardian. proc_start does this in the child itself, before the program runs. */
 void proc_guardian_add(struct proc_guardian *, pid_t group);
+/* Reports that a group has ended. */
 void proc_guardian_remove(struct proc_guardian *, pid_t group);
-/* Says goodbye and reaps it. */
+/* Ends the guardian, which leaves the groups alone, and reaps it. */
 void proc_guardian_stop(struct proc_guardian *);
 
 #endif

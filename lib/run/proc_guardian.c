@@ -1,4 +1,4 @@
-/* The guardian of proc.h. */
+/* The guardian (proc.h): the orders to it, and the process itself. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,25 +10,26 @@
 
 enum {
 	KILL_AFTER = 2000, /* ms between TERM and KILL */
-	STEP = 20,       /* ms between two looks at the groups */
+	STEP = 20,         /* ms between two checks whether the groups live */
 };
 
-/* --- orders, one a line: +GROUP, -GROUP, and the goodbye, .0 --- */
+/* --- orders --- */
 
+/* Writes an order, one line: +GROUP adds a group, -GROUP removes one, .0 ends the guardian. */
 static void
-order(struct proc_guardian *g, char what, pid_t group)
+order(struct proc_guardian *g, char verb, pid_t group)
 {
 	char text[32];
-	int n = snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
+	int n = snprintf(text, sizeof(text), "%c%ld\n", verb, (long)group);
 
 	if (g->fd >= 0 && write(g->fd, text, (size_t)n) < 0 && errno == EPIPE)
 		g->fd = proc_close(g->fd);
 }
 
-/* --- what the guardian does --- */
+/* --- the process --- */
 
 struct groups {
-	pid_t *at;
+	pid_t *ids;
 	size_t n, cap;
 };
 
@@ -36,23 +37,23 @@ static void
 groups_add(struct groups *g, pid_t group)
 {
 	size_t cap = g->cap ? g->cap * 2 : 16;
-	pid_t *at;
+	pid_t *ids;
 
 	if (g->n == g->cap) {
-		at = realloc(g->at, cap * sizeof(*at));
-		if (!at)
-			return; /* nobody to report it to; the others still have a guardian */
-		g->at = at;
+		ids = realloc(g->ids, cap * sizeof(*ids));
+		if (!ids)
+			return; /* only this group remains without a guardian, which has no way to report it */
+		g->ids = ids;
 		g->cap = cap;
 	}
-	g->at[g->n++] = group;
+	g->ids[g->n++] = group;
 }
 
 static bool
 groups_live(const struct groups *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (proc_group_lives(g->at[i]))
+		if (proc_group_lives(g->ids[i]))
 			return true;
 	return false;
 }
@@ -61,7 +62,7 @@ static void
 groups_signal(const struct groups *g, int signal)
 {
 	for (size_t i = 0; i < g->n; i++)
-		proc_signal(g->at[i], signal);
+		proc_signal(g->ids[i], signal);
 }
 
 static void
@@ -75,38 +76,38 @@ end_groups(const struct groups *g)
 	groups_signal(g, SIGKILL);
 }
 
-/* Obeys until the goodbye (true), or until its master is gone without one. */
+/* Obeys orders. True after the order to end; false where the parent died without it. */
 static bool
 obey_all(struct groups *g, int fd)
 {
 	FILE *orders = fdopen(fd, "r");
 	long group;
-	char what;
+	char verb;
 
-	/* No signal has a handler here: none interrupts what is read. */
-	while (orders && fscanf(orders, " %c%ld", &what, &group) == 2) {
-		if (what == '.')
+	/* No signal has a handler here, so none interrupts the reading. */
+	while (orders && fscanf(orders, " %c%ld", &verb, &group) == 2) {
+		if (verb == '.')
 			return true;
-		if (what == '+')
+		if (verb == '+')
 			groups_add(g, (pid_t)group);
-		for (size_t i = 0; what == '-' && i < g->n; i++)
-			if (g->at[i] == group)
-				g->at[i--] = g->at[--g->n];
+		for (size_t i = 0; verb == '-' && i < g->n; i++)
+			if (g->ids[i] == group)
+				g->ids[i--] = g->ids[--g->n];
 	}
 	return false;
 }
 
-/* Away from our terminal and group, deaf to what ends us, and holding nothing open. */
+/* Leaves the terminal's session and the group, ignores the signals that end our parent, and closes every descriptor but the orders. */
 static _Noreturn void
 become_guardian(int fd)
 {
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
 	struct groups groups = {0};
 
 	setsid();
 	proc_reset_signals();
-	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
-		signal(deaf[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
 	if (dup2(fd, 0) < 0)
 		_exit(125);
 	close(1);
@@ -115,7 +116,7 @@ become_guardian(int fd)
 		_exit(125);
 	if (!obey_all(&groups, 0))
 		end_groups(&groups);
-	free(groups.at);
+	free(groups.ids);
 	_exit(0);
 }
 

@@ -1,4 +1,4 @@
-/* What proc asks of Linux. */
+/* The functions of proc that differ between systems, for Linux. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,12 +34,12 @@ proc_close_range(bool at_exec)
 #endif
 }
 
-/* Is that process, a folder in /proc, of the group, and no zombie? */
+/* Does the process, a directory of /proc, belong to the group, and is it no zombie? */
 static bool
 lives_in_group(const char *process, pid_t group)
 {
 	char path[300], stat[512], *p;
-	long of = 0;
+	long its_group = 0;
 	char state = 'Z';
 	ssize_t n;
 	int fd;
@@ -51,9 +51,9 @@ lives_in_group(const char *process, pid_t group)
 	n = read(fd, stat, sizeof(stat) - 1);
 	close(fd);
 	stat[n < 0 ? 0 : n] = '\0';
-	/* PID (NAME) STATE PARENT GROUP; a name may hold anything. */
+	/* PID (NAME) STATE PARENT GROUP: the name may have a ')', too. */
 	p = strrchr(stat, ')');
-	return p && sscanf(p, ") %c %*d %ld", &state, &of) == 2 && of == group && state != 'Z' &&
+	return p && sscanf(p, ") %c %*d %ld", &state, &its_group) == 2 && its_group == group && state != 'Z' &&
 		state != 'X';
 }
 

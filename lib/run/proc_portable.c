@@ -1,4 +1,4 @@
-/* What proc asks of any system. */
+/* The functions of proc that differ between systems, for systems other than Linux. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc_parts.h"
 
-/* Its pipes end, and a guardian ends the others. */
+/* POSIX has no such signal. A child sees its pipes end, and a guardian ends the children that do not leave. */
 void
 proc_die_with_parent(int signal)
 {
@@ -24,23 +24,23 @@ proc_close_range(bool at_exec)
 	return false;
 }
 
-/* Has ps a member of the group that is no zombie? */
+/* Does ps list a process of the group that is no zombie? True where ps fails. */
 static bool
 is_listed(pid_t group)
 {
 	FILE *ps = popen("exec ps -A -o pgid= -o stat=", "r");
 	bool found = false;
 	char state;
-	long of;
+	long its_group;
 
 	if (!ps)
 		return true;
-	while (fscanf(ps, "%ld %c%*[^\n]", &of, &state) >= 2)
-		found = found || (of == group && state != 'Z');
+	while (fscanf(ps, "%ld %c%*[^\n]", &its_group, &state) >= 2)
+		found = found || (its_group == group && state != 'Z');
 	return pclose(ps) != 0 || found;
 }
 
-/* A zombie that we have to reap hides whether there are others: then ps is asked. Init reaps the other zombies soon. */
+/* Where the leader is a zombie that we have not reaped, kill succeeds even for an otherwise empty group: then ps decides. */
 bool
 proc_group_lives(pid_t group)
 {
@@ -53,17 +53,17 @@ proc_group_lives(pid_t group)
 	return is_listed(group);
 }
 
-/* What is the program called that has this function? */
+/* The dynamic linker knows the file that this function was loaded from. */
 char *
 proc_self(void)
 {
 	char *(*here)(void) = proc_self;
 	char *path, *self;
 	Dl_info info;
-	void *at;
+	void *address;
 
-	memcpy(&at, &here, sizeof(at));
-	if (!dladdr(at, &info) || !info.dli_fname)
+	memcpy(&address, &here, sizeof(address));
+	if (!dladdr(address, &info) || !info.dli_fname)
 		return NULL;
 	path = strchr(info.dli_fname, '/') ? strdup(info.dli_fname) : cli_in_path(info.dli_fname);
 	self = path ? realpath(path, NULL) : NULL;

@@ -27,7 +27,7 @@ lock(struct replace *r, char *const *inputs)
 		else if (log_file_lock(r->lock) == 0)
 			return 0;
 	}
-	/* What is not locked must not pass for the lock the next time. */
+	/* r->lock >= 0 means locked. */
 	return r->lock = proc_close(r->lock);
 }
 
@@ -37,7 +37,7 @@ replace_open(struct replace *r, const char *path, char *const *inputs, char **wh
 	*r = (struct replace){.fd = -1, .lock = -1};
 	*why = NULL;
 	r->path = realpath(path, NULL);
-	/* What is there and has no name, as /dev/stdout where that is a pipe or was removed, cannot be replaced; but its link would be. */
+	/* /dev/stdout may lead to a pipe or to a removed file, which has no name: a rename would replace the symbolic link. */
 	if (!r->path && errno == ENOENT && access(path, F_OK) == 0)
 		errno = ENOTSUP;
 	else if (!r->path && errno == ENOENT)
@@ -62,9 +62,9 @@ mode_of(const struct replace *r, mode_t mode)
 	return mode & ~mask;
 }
 
-/* Removes the copy. */
+/* Removes the copy, if there is one. Preserves errno. */
 static void
-drop(struct replace *r)
+remove_copy(struct replace *r)
 {
 	int error = errno;
 
@@ -81,10 +81,10 @@ replace_begin(struct replace *r, mode_t mode)
 {
 	char *name;
 
-	/* What another process has made since must not be replaced by two. */
+	/* Another process may have created the file since replace_open. */
 	if (r->lock < 0 && lock(r, NULL) < 0)
 		return -1;
-	drop(r); /* a copy that could not be written */
+	remove_copy(r); /* of an earlier attempt that failed */
 	name = bytes_printf("%s.XXXXXX", r->path);
 	r->fd = name ? mkostemp(name, O_CLOEXEC) : -1;
 	if (r->fd < 0) {
@@ -94,11 +94,11 @@ replace_begin(struct replace *r, mode_t mode)
 	r->copy = name;
 	if (fchmod(r->fd, mode_of(r, mode)) == 0)
 		return 0;
-	drop(r);
+	remove_copy(r);
 	return -1;
 }
 
-/* The old file gets a second name: PATH~. */
+/* Gives the old file the second name PATH~, after the copy is on the disk. 0, or -1 with errno. */
 static int
 keep_old(const struct replace *r)
 {
@@ -112,14 +112,14 @@ keep_old(const struct replace *r)
 	old = bytes_printf("%s~", r->path);
 	if (old) {
 		unlink(old);
-		/* Where there are no second names it is moved. */
+		/* A file system without hard links: the file is renamed. */
 		e = link(r->path, old) < 0 ? rename(r->path, old) : 0;
 	}
 	free(old);
 	return e;
 }
 
-/* The names in the directory survive a crash, too. */
+/* Writes the directory with the new names to the disk, as far as the system can. */
 static void
 sync_directory(const struct replace *r)
 {
@@ -139,7 +139,7 @@ int
 replace_end(struct replace *r, bool keep)
 {
 	if ((keep && keep_old(r) < 0) || log_file_lock(r->fd) < 0 || rename(r->copy, r->path) < 0) {
-		drop(r);
+		remove_copy(r);
 		return -1;
 	}
 	free(r->copy);
@@ -175,7 +175,7 @@ replace_close(struct replace *r)
 
 	if (!r->path)
 		return;
-	drop(r);
+	remove_copy(r);
 	proc_close(r->lock);
 	free(r->path);
 	*r = (struct replace){.fd = -1, .lock = -1};

@@ -15,13 +15,13 @@ enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
 
 const size_t socket_path_size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 
-/* Room for the descriptors that come with what is read. */
+/* A buffer for the control message with one descriptor. */
 union control {
 	char room[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
 };
 
-/* Makes it close-on-exec (no other thread of ours starts programs meanwhile), and O_NONBLOCK or not: here it is ours alone. */
+/* Makes a new socket close-on-exec, and sets O_NONBLOCK as in flags: no other process shares its description. Returns fd, or -1. */
 static int
 set_flags(int fd, int flags)
 {
@@ -30,7 +30,7 @@ set_flags(int fd, int flags)
 	return proc_close(fd);
 }
 
-/* A socket with these flags, and the address for the path. */
+/* Makes a socket with the flags of set_flags, and the address for the path. The socket, or -1 with errno. */
 static int
 new_socket(const char *path, int flags, struct sockaddr_un *address)
 {
@@ -64,7 +64,7 @@ socket_accept(int listener)
 
 	if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
 		errno = EAGAIN;
-	/* It may have taken the listener's O_NONBLOCK over. */
+	/* On BSDs a connection inherits the listener's O_NONBLOCK. */
 	fd = set_flags(fd, 0);
 	if (fd < 0 || system_same_user(fd))
 		return fd;
@@ -130,28 +130,28 @@ socket_send(int socket, struct slice text, int fd)
 	return r;
 }
 
-/* The first descriptor that came goes to *fd, if that has none yet; how many came. */
+/* Stores the first received descriptor in *fd, if that is -1, and closes the others. Returns how many were received. */
 static size_t
 read_descriptors(struct msghdr *m, int *fd)
 {
-	size_t i, n, came = 0;
-	int one;
+	size_t i, n, count = 0;
+	int received;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(one);
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(received);
 		for (i = 0; i < n; i++) {
-			memcpy(&one, CMSG_DATA(c) + i * sizeof(one), sizeof(one));
-			fcntl(one, F_SETFD, FD_CLOEXEC);
+			memcpy(&received, CMSG_DATA(c) + i * sizeof(received), sizeof(received));
+			fcntl(received, F_SETFD, FD_CLOEXEC);
 			if (*fd < 0)
-				*fd = one;
+				*fd = received;
 			else
-				close(one);
+				close(received);
 		}
-		came += n;
+		count += n;
 	}
-	return came;
+	return count;
 }
 
 ssize_t
@@ -171,7 +171,7 @@ socket_receive(int socket, struct buf *to, int *fd)
 	} while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return -1;
-	/* More than there was room for have been closed by the kernel; that not even one came is the process's own limit. */
+	/* The kernel closes descriptors that do not fit. As one fits, none at all means that the process is at its limit. */
 	if (read_descriptors(&m, fd) == 0 && (m.msg_flags & MSG_CTRUNC)) {
 		errno = EMFILE;
 		return -1;

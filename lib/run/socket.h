@@ -1,4 +1,4 @@
-/* socket: Unix sockets that only this user's processes may use. */
+/* socket: Unix sockets for the processes of one user. */
 #ifndef SOCKET_H
 #define SOCKET_H
 
@@ -9,32 +9,27 @@
 
 extern const size_t socket_path_size; /* the path of a socket must be shorter */
 
-/* Listens at a path (mode 0600; accepting never blocks). The descriptor, or -1 with errno (ENAMETOOLONG: a hundred bytes are what fits). */
+/* Listens at a path, mode 0600. The descriptor, which does not block, or -1 with errno (ENAMETOOLONG: see socket_path_size). */
 int socket_listen(const char *path);
-/*
- * Accepts the next connection. -1 with errno: EAGAIN if there is none, or it was closed; EPERM where it was
- * another user's process, which has been turned away.
- */
+/* Accepts the next connection. -1 with errno: EAGAIN where none waits; EPERM where another user's process connected: it is closed. */
 int socket_accept(int listener);
-/* Connects. -1 with errno. */
+/* Connects, and may wait for the listener. The descriptor, or -1 with errno. */
 int socket_connect(const char *path);
-/* The same without ever waiting, and the descriptor does not block. EAGAIN: somebody listens there, but takes nobody in. */
+/* As socket_connect, but never waits, and the descriptor does not block. EAGAIN: the listener's queue is full. */
 int socket_try(const char *path);
 
-/* Two that are connected with each other. 0, or -1 with errno. */
+/* Makes two sockets that are connected with each other, close-on-exec. 0, or -1 with errno. */
 int socket_pair(int ends[2]);
 
 /*
- * Text and descriptors over a connection, also one that blocks: -1 with EAGAIN instead of waiting.
- *
- * Sends what finds room of the text, and with its first byte a copy of the descriptor (-1: none). The bytes sent, or -1
- * with errno.
+ * Sends as much of the text as there is room for, and with its first byte a copy of the descriptor (-1: none). Never waits. The bytes
+ * sent, or -1 with errno (EAGAIN: there is no room).
  */
 ssize_t socket_send(int socket, struct slice text, int fd);
 /*
- * Reads once, appends it, and where a descriptor comes with it and *fd is -1, puts that there (close-on-exec; the
- * caller's); further ones are closed. The bytes read, 0 at the end, or -1 with errno: EMFILE where a descriptor came
- * that this process has no room for.
+ * Reads once, without waiting, and appends the bytes. If *fd is -1, a received descriptor is stored there, close-on-exec, and belongs to
+ * the caller; further descriptors are closed. The bytes read, 0 at the end, or -1 with errno: EAGAIN; EMFILE where this process had no
+ * free number for a descriptor.
  */
 ssize_t socket_receive(int socket, struct buf *to, int *fd);
 

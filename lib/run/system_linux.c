@@ -1,4 +1,4 @@
-/* What only the system can say or do, on Linux. */
+/* The functions of system.h on Linux. */
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -37,7 +37,7 @@ system_same_user(int socket)
 int
 system_open_beneath(int directory, const char *path, int flags, unsigned mode)
 {
-	/* struct open_how, RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS of linux/openat2.h, which older headers have not. */
+	/* struct open_how, RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS of linux/openat2.h, which older systems lack. */
 	struct {
 		uint64_t flags, mode, resolve;
 	} how = {(unsigned)flags, flags & O_CREAT ? mode : 0, 0x08 | 0x02};
@@ -66,7 +66,7 @@ system_grow_pipe(int fd)
 	return size < 0 ? -1 : system_set_pipe_size(fd, 2 * size);
 }
 
-/* A pipe has the one, a socket the other. */
+/* SIOCOUTQ is for sockets, FIONREAD for pipes. */
 int
 system_unread(int fd)
 {

@@ -1,4 +1,4 @@
-/* What only the system can do, on others than Linux; nothing where POSIX has no way. */
+/* The functions of system.h on systems other than Linux. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-#ifdef __linux__ /* where this is built for its tests only, and has no getpeereid */
+#ifdef __linux__ /* This file is built on Linux only for tests. Linux has no getpeereid. */
 static int
 getpeereid(int fd, uid_t *user, gid_t *group)
 {
@@ -29,7 +29,7 @@ getpeereid(int fd, uid_t *user, gid_t *group)
 const short system_hangup = 0;
 
 static int
-unknown(void)
+unsupported(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -40,7 +40,7 @@ system_reopen(int fd, int flags)
 {
 	(void)fd;
 	(void)flags;
-	return unknown();
+	return unsupported();
 }
 
 bool
@@ -52,12 +52,12 @@ system_same_user(int socket)
 	return getpeereid(socket, &user, &group) == 0 && user == geteuid();
 }
 
-/* Component by component, none of which may be a link. */
+/* Opens the path component by component, and refuses symbolic links. */
 int
 system_open_beneath(int directory, const char *path, int flags, unsigned mode)
 {
 	char name[NAME_MAX + 1];
-	int at = -1, next;
+	int parent = -1, next;
 	struct stat st;
 	size_t n;
 	bool last;
@@ -67,18 +67,18 @@ system_open_beneath(int directory, const char *path, int flags, unsigned mode)
 		last = path[n] == '\0';
 		errno = n > NAME_MAX ? ENAMETOOLONG : n == 2 && path[0] == '.' && path[1] == '.' ? EXDEV : 0;
 		if (errno)
-			return proc_close(at);
+			return proc_close(parent);
 		memcpy(name, n ? path : ".", n ? n : 1);
 		name[n ? n : 1] = '\0';
-		next = openat(at < 0 ? directory : at, name, O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_RDONLY | O_DIRECTORY), mode);
-		/* Where O_DIRECTORY meets a link, some systems report ENOTDIR. */
-		if (next < 0 && !last && errno == ENOTDIR && fstatat(at < 0 ? directory : at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		next = openat(parent < 0 ? directory : parent, name, O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_RDONLY | O_DIRECTORY), mode);
+		/* For a link some systems report ENOTDIR, because of O_DIRECTORY. */
+		if (next < 0 && !last && errno == ENOTDIR && fstatat(parent < 0 ? directory : parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			errno = S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
-		proc_close(at);
-		at = next;
+		proc_close(parent);
+		parent = next;
 		path += n + !last;
-	} while (at >= 0 && !last);
-	return at;
+	} while (parent >= 0 && !last);
+	return parent;
 }
 
 ssize_t
@@ -87,7 +87,7 @@ system_copy_pipe(int from, int to, size_t n)
 	(void)from;
 	(void)to;
 	(void)n;
-	return unknown();
+	return unsupported();
 }
 
 int
@@ -95,19 +95,19 @@ system_set_pipe_size(int fd, int size)
 {
 	(void)fd;
 	(void)size;
-	return unknown();
+	return unsupported();
 }
 
 int
 system_grow_pipe(int fd)
 {
 	(void)fd;
-	return unknown();
+	return unsupported();
 }
 
 /*
- * FIONREAD reports 0 at the write end of a pipe of a BSD; but a full pipe is not empty. At the read end, where poll knows nothing of
- * room, it reports what waits.
+ * FIONREAD reports the unread bytes only at the read end: on BSDs it reports 0 at the write end. There a pipe that poll does not report as
+ * writable is full, and thus has at least one unread byte.
  */
 int
 system_unread(int fd)
@@ -131,5 +131,5 @@ int
 system_watch_directory(const char *path)
 {
 	(void)path;
-	return unknown();
+	return unsupported();
 }
