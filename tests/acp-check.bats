@@ -125,6 +125,12 @@ teardown() {
 	{ opened | sed 's|"cwd"|"additionalDirectories":["x"],"cwd"|'; } | records >in.rec
 	run -1 acp-check --unstable in.rec
 	assert_line --partial 'relative-path: params.additionalDirectories[0]: expected an absolute path, found "x"'
+	plan() { update '{"sessionUpdate":"plan_update","plan":{"type":"file","planId":"p","uri":"'"$1"'"}}' | turn | sed 's/"clientCapabilities":{/&"plan":{},/'; }
+	plan file:///w/plan.md | records >in.rec
+	acp-check --unstable in.rec
+	for uri in plan.md /w/plan.md :x; do
+		plan $uri | breaks_unstable relative-path violation params.update.plan.uri
+	done
 }
 
 # --- lines
@@ -631,6 +637,7 @@ teardown() {
 	{ cost 2
 		echo '> {"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}'
 		echo '< {"jsonrpc":"2.0","id":3,"result":{}}'; cost 1; } | turn | holds
+	{ cost 2 | turn; echo '< {"jsonrpc":"2.0","method":"_acp-revive/restarted","params":{"restarts":1}}'; cost 1; } | holds
 }
 
 @test "unanswered: not a request to a client that had left" {

@@ -27,6 +27,13 @@ shown() {
 	acp-export s.nd | sed -n '/^<div class="agent">$/,/^<footer/p' | sed '1d;$d' | sed '$s,</div>$,,' | sed '/^$/d'
 }
 
+@test "Markdown names the type and the size of an image" {
+	agent x
+	sed -i 's|{"type":"text","text":"x"}|{"type":"image","mimeType":"image/png","data":"aGVsbG8gd29ybGQh"}|' s.nd
+	run -0 acp-export -f markdown s.nd
+	assert_line '\[image/png, 12 bytes\]'
+}
+
 # becomes TEXT HTML
 becomes() {
 	assert_equal "$(shown "$1")" "$2"

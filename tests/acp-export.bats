@@ -323,6 +323,17 @@ enveloped() {
 	assert_line '<footer class="foot cancelled">no response</footer>'
 }
 
+@test "an agent that ends in a turn is shown there, and so is a mode that it sets" {
+	{
+		recording "$(prompt 1 s one)" "$stop" "$(prompt 2 s two)" "$(update s '"sessionUpdate":"current_mode_update","currentModeId":"plan <1>"')"
+		echo '{"t":9.000000,"event":"exit","signal":"KILL"}'
+	} >s.rec
+	run -0 acp-export s.rec
+	assert_line '<p class="note info">Mode: plan &lt;1&gt;</p>'
+	assert_line '<p class="note error">The agent ended: signal KILL.</p>'
+	assert_equal "$(grep -c 'The agent ended' <<<"$output")" 1
+}
+
 @test "several sessions have a list of contents, whose links lead to them; one has none" {
 	run -0 acp-export "$FIXTURES/two-sessions-and-cancel.jsonl"
 	assert_output --regexp '<ol class="contents">.*<li><a href="#s1">hello</a></li>.*<a href="#s[0-9]+">other session<'
