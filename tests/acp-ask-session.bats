@@ -171,3 +171,10 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 		run -0 checked
 	done
 }
+
+@test "an agent that does not say which session it has opened: status 1, and a line" {
+	agent '{"new":{"sessionId":5}}'
+	run --separate-stderr ask hi
+	assert_equal "$status $stderr" '1 acp-ask: the agent did not say which session it has opened'
+	refute_output
+}

@@ -629,3 +629,15 @@ two_turns() {
 	END
 	assert_equal "$stderr" 'acp-replay: client: line 2: the recording has no session/cancel here: ended the turn as cancelled'
 }
+
+@test "a message whose sender nobody knows is left out, which is a difference; an error that responds to nothing is only reported" {
+	a_session
+	sed '3i {"t":0.000000,"from":"unknown","msg":{"jsonrpc":"2.0","id":7,"result":{}}}' s.rec | head -n 4 >u.rec
+	run -1 --separate-stderr acp-replay u.rec < <(jq -c 'select(.from == "client").msg' u.rec)
+	assert_equal "$stderr" 'acp-replay: u.rec:3: left out: the sender is unknown'
+	assert_output '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+	head -n 3 s.rec >u.rec
+	run -0 --separate-stderr acp-replay u.rec < <(jq -c 'select(.from == "client").msg' u.rec |
+		sed '1a {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}')
+	assert_equal "$stderr" 'acp-replay: client: line 2: an error response without a request: {"code":-32700,"message":"no"}'
+}
