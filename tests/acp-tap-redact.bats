@@ -70,6 +70,8 @@ becomes() {
 @test "credentials of HTTP in texts" {
 	becomes '{"a":"Bearer abc123.def and Basic am9lOnB3, bearer tokens, Basic usage"}' \
 		'{"a":"Bearer <redacted> and Basic <redacted>, bearer tokens, Basic usage"}' 2
+	# Of letters alone, as this user:pass, only what is base64 of a name, a colon and a password.
+	becomes '{"a":"Basic dXNlcjpwYXNz, Basic eyebrows, Bearer dXNlcjpwYXNz"}' '{"a":"Basic <redacted>, Basic eyebrows, Bearer dXNlcjpwYXNz"}' 1
 	becomes '{"a":"curl -H \"Cookie: a=1; b=2\" x\nSet-Cookie: sid=9f; Path=/\nb"}' \
 		'{"a":"curl -H \"Cookie: <redacted>\" x\nSet-Cookie: <redacted>\nb"}' 2
 }
