@@ -21,6 +21,15 @@ teardown() {
 	ask hi | tail -c 1 | od -An -c | grep -q '\\n'
 }
 
+@test "of content that is no text the type is shown, on standard error" {
+	agent '{"turns":[[{"text":"See:"},{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"image","mimeType":"image/png","data":"AAAA"}}}]]}'
+	run -0 --separate-stderr ask hi
+	assert_output See:
+	assert_equal "$stderr" 'content: image'
+	run -0 --separate-stderr ask -q hi
+	assert_equal "$stderr" ''
+}
+
 @test "text after a tool call, or of another message, begins a line" {
 	agent '{"turns":[[{"text":"One","message":"m1"},'"$(call c)"','"$(called c)"',{"text":"two","message":"m1"},{"text":"three","message":"m2"}]]}'
 	run -0 ask -q hi
