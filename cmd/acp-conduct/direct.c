@@ -20,7 +20,7 @@ enum {
 
 static const char *const direction_names[] = {"down", "up"};
 
-/* --- what a link shows --- */
+/* --- the state of a link --- */
 
 static mode_t
 type_of(int fd)
@@ -44,7 +44,7 @@ poll_shows(int fd, short events, short wanted)
 	return poll(&p, 1, 0) == 1 && (p.revents & wanted);
 }
 
-/* A component may have seen the end before our loop did. */
+/* Asks the descriptor, too, because a component may have seen the end before our loop has. */
 static bool
 has_ended(const struct link *l)
 {
@@ -59,7 +59,7 @@ has_no_reader(const struct link *l)
 	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
 }
 
-/* Bytes in the pipe that were not read; 0 if that cannot be found out. */
+/* The number of bytes that wait in the link; 0 also where the system does not tell. */
 static int
 unread(const struct link *l)
 {
@@ -70,7 +70,7 @@ unread(const struct link *l)
 	return ioctl(l->rd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
-/* Appends a copy of all that is unread. 0; -1: it cannot be found out. */
+/* Appends a copy of the bytes that wait in the link. 0; -1: some may be missing (the reader took them, or the system does not tell). */
 static int
 peek(const struct link *l, struct buf *to)
 {
@@ -91,13 +91,13 @@ peek(const struct link *l, struct buf *to)
 
 /* --- ends --- */
 
-/* Closes our copy of one end, and stops watching it. Of 0, 1 and 2 it opens /dev/null, so that no other file gets that number. */
+/* Closes our copy of an end, and stops watching it. In the place of 0, 1 or 2 it opens /dev/null, so that no other file gets the number. */
 static void
 close_end(struct link *l, int *copy)
 {
 	int fd = *copy;
 
-	/* Before it is closed, for epoll goes on watching a description that another process still holds. */
+	/* First, because epoll goes on watching a closed descriptor whose description another process holds. */
 	if (l->watch.fd == fd)
 		loop_remove_fd(l->chain->loop, &l->watch);
 	if (fd >= 0 && fd <= 2)
@@ -107,8 +107,8 @@ close_end(struct link *l, int *copy)
 }
 
 /*
- * Its writer has gone: from now on the reader alone decides when its output in that direction ends. The client's own descriptor
- * stays open until its writer is gone, because it shows whether the client reads.
+ * The writer has gone: from now on the reader alone decides when its own output in this direction ends. The client's own descriptor
+ * stays open until the component that writes to it has gone, because it shows whether the client reads.
  */
 static void
 end_link(struct link *l)
@@ -138,7 +138,7 @@ on_hangup(void *arg, short revents)
 	end_follow(l->chain);
 }
 
-/* The client does not read any more: who writes to it sees that, and decides alone what goes on. */
+/* The client does not read any more. The component that writes to it notices, and decides alone what it does then. */
 static void
 on_unread(void *arg, short revents)
 {
@@ -168,7 +168,7 @@ watch(struct link *l)
 	if (fd < 0 || l->watch.added || l->ended || (l->reader && l->reader->life == LIFE_DYING))
 		return;
 	type = type_of(fd);
-	/* A file never hangs up: it counts as ended from the start. */
+	/* A file never hangs up, so it counts as ended from the start. */
 	if (type != S_IFIFO && (type != S_IFSOCK || writes)) {
 		if (!writes)
 			end_link(l);
@@ -180,7 +180,7 @@ watch(struct link *l)
 
 /* --- processes --- */
 
-/* A descriptor that is at its end, or discards. */
+/* Opens /dev/null where there is no descriptor: to read it is at its end, to write it discards. 0, or -1 with errno. */
 static int
 open_null(int *fd, int flags)
 {
@@ -189,7 +189,7 @@ open_null(int *fd, int flags)
 	return *fd < 0 ? -1 : 0;
 }
 
-/* The pipes stay; what has ended in a direction is at its end for the next process, too. */
+/* A later process gets the same pipes. A direction that has ended has ended for it, too. */
 static ssize_t
 open_pipes(struct component *c, struct proc_fd *to)
 {
@@ -214,13 +214,13 @@ started(struct component *c)
 {
 	struct direct *d = c->chain->direct;
 
-	/* The agent is not restarted: its death, as its closing of stdout, is an end of file. */
+	/* Nothing follows the agent, so its reader must see the end of file when it dies or closes stdout. */
 	if (c->kind == KIND_AGENT && c->out[ACP_UP] != d->client[ACP_UP])
 		close_end(c->out[ACP_UP], &c->out[ACP_UP]->wr);
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->in[dir] && c->in[dir]->ended && c->out[dir] && c->out[dir] != d->client[ACP_UP])
 			close_end(c->out[dir], &c->out[dir]->wr);
-	/* What has a process on both sides is watched for its end. */
+	/* A link is watched for its end once both of its sides have a process. */
 	for (size_t i = 0; i < d->n; i++)
 		if ((!d->links[i].writer || d->links[i].writer->life != LIFE_NONE) && (!d->links[i].reader || d->links[i].reader->life != LIFE_NONE))
 			watch(&d->links[i]);
@@ -237,7 +237,7 @@ may_end(const struct component *c)
 
 /* --- a dead process, and its half lines --- */
 
-/* The members of a message. What else begins with { is the end of one. */
+/* Does the text begin with { and a member that messages have? Other texts that begin with { are the rest of a line. */
 static bool
 begins_message(struct slice text)
 {
@@ -255,8 +255,8 @@ begins_message(struct slice text)
 }
 
 /*
- * Is what the pipe begins with a whole line, and not the end of one? The end of an object is no JSON: cut between two strings it
- * lacks a bracket, cut within one it has an odd number of quotes. Of a line that is still being written the beginning decides.
+ * Is the first line of the pipe whole? The rest of a cut line is no JSON: cut between two strings it lacks a bracket, cut within a
+ * string it has an odd number of quotes. Where the line has no newline yet, its beginning decides.
  */
 static bool
 begins_line(struct slice text)
@@ -271,8 +271,8 @@ begins_line(struct slice text)
 }
 
 /*
- * Discards the end of a line of which the dead reader has read the beginning, so that the next process does not get it.
- * False: some of it is still to come.
+ * Discards the rest of a line whose beginning the dead reader has read, so that the next process does not get it. False: a part of the
+ * rest has not come yet.
  */
 static bool
 drop_half(struct link *l)
@@ -292,7 +292,7 @@ drop_half(struct link *l)
 	if (!l->half || bytes.n == 0)
 		return !l->half;
 	newline = memchr(bytes.p, '\n', bytes.n);
-	/* What was seen is there, so that this does not wait. */
+	/* This does not wait: the peek has seen the bytes, and nobody else reads. */
 	taken = read(l->rd, bytes.p, newline ? (size_t)(newline + 1 - bytes.p) : bytes.n);
 	l->dropped += taken > 0 ? (uint64_t)taken : 0;
 	if (!newline)
@@ -317,7 +317,7 @@ read_rest(struct component *c)
 	}
 }
 
-/* Its writer may be within a line of which the dead reader has read everything so far. */
+/* The link is empty, but the dead reader may have read the beginning of a line that the writer is about to go on with. */
 static bool
 may_go_on(struct link *l)
 {
@@ -331,8 +331,9 @@ may_go_on(struct link *l)
 }
 
 /*
- * Ends a line that the dead process has half written, unless the pipe is full and cannot grow. Where its reader has read everything, nobody can say whether there is one: a
- * message that means nothing ends the line, and is one by itself, because clients do not accept empty lines.
+ * Ends the line that the dead writer may have half written, unless the pipe is full and cannot grow. Where the reader has taken all
+ * bytes, nobody can say whether the last line was whole. So a message without effect is written: it ends a cut line, and after a whole
+ * one it is a line by itself. (Clients do not accept empty lines.)
  */
 static void
 end_half_line(struct link *l)
@@ -360,8 +361,8 @@ end_half_line(struct link *l)
 }
 
 /*
- * Is every pipe that it reads at the beginning of a line? Called when its whole group has gone. First it ends the lines that the dead
- * process has half written: the reader of one may have died, too, and wait for the rest of it.
+ * Does every pipe that the component reads begin with a whole line? To be called once its process group has gone. First ends the lines
+ * that the dead process has half written, because their readers may be dead, too, and be waited for until they have the rest.
  */
 static bool
 is_settled(struct component *c)
@@ -422,7 +423,7 @@ close_pipes(struct component *c, bool over)
 	}
 }
 
-/* A filter on the client's own descriptor may: nothing shows it. */
+/* May a process of its group hold a pipe open? Where a filter writes to the client's own descriptor, the system does not tell. */
 static bool
 holds_pipes(const struct component *c)
 {
@@ -436,7 +437,7 @@ holds_pipes(const struct component *c)
 	return false;
 }
 
-/* The agent turns one direction into the other. */
+/* The agent's output up is what follows its input down. */
 static bool
 holds_up(const struct component *c)
 {
@@ -453,7 +454,10 @@ holds_up(const struct component *c)
 
 /* --- the end --- */
 
-/* The component that reads the client's messages has its descriptor itself; a filter ends at its first SIGTERM as at the end of its input. */
+/*
+ * Handles that the client has left. The component that reads the client's messages holds the client's descriptor itself; a filter takes
+ * its first SIGTERM as the end of its input.
+ */
 static void
 client_left(struct chain *ch)
 {
@@ -499,7 +503,7 @@ proceed(struct chain *ch, bool hurry)
 	return false;
 }
 
-/* Is stdin a file that has not been read to its end? That is progress as long as somebody reads. */
+/* The position in stdin counts, too: if that is a file, reading it is progress. */
 static uint64_t
 progress(const struct chain *ch)
 {

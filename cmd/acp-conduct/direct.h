@@ -1,6 +1,6 @@
 /*
- * direct: a chain of filters and an agent, whose neighbours share pipes. A link is one direction between two neighbours; acp-conduct
- * keeps a copy of both ends for a next process, and reads nothing.
+ * direct: a chain of filters and an agent, in which neighbours share pipes. A link is such a pipe: one direction between two neighbours.
+ * acp-conduct reads nothing from it, but holds both of its ends open for the processes that follow a death.
  */
 #ifndef DIRECT_H
 #define DIRECT_H
@@ -12,18 +12,18 @@ struct link {
 	struct chain *chain;
 	enum acp_direction dir;
 	struct component *writer, *reader; /* NULL: the client */
-	int rd, wr;                        /* our copies of its ends; -1: none */
-	bool ended;                        /* its writer has gone */
-	bool may_be_cut;                   /* its writer has died, perhaps within a line, and nothing has ended that line yet */
-	bool half;                         /* what a dead reader has left of a line is being discarded */
-	uint64_t dropped;                  /* bytes of that */
-	uint64_t empty_since;              /* us, when it was empty as its reader had died; 0: it was not */
+	int rd, wr;                        /* acp-conduct's copies of both ends; -1: closed */
+	bool ended;                        /* the writer has gone for good */
+	bool may_be_cut;                   /* the writer has died, perhaps within a line that nothing has ended yet */
+	bool half;                         /* the reader has died within a line, whose rest is being discarded */
+	uint64_t dropped;                  /* bytes of that rest so far */
+	uint64_t empty_since;              /* us: since when the link of a dead reader has been empty; 0: it is not */
 	struct loop_fd watch;
 };
 
 struct direct {
 	struct link *client[ACP_DIRECTIONS];
-	struct endpoint relay; /* where a component must not hold the client's descriptor: acp-conduct copies from it to a pipe */
+	struct endpoint relay; /* copies the client's input to a pipe, for a component that must not hold the client's own descriptor */
 	size_t n;
 	struct link links[];
 };

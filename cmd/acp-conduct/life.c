@@ -140,7 +140,7 @@ count_status(struct chain *ch, const struct component *c)
 		ch->end.other_status = status;
 }
 
-/* With -v: what has gone through it, and how it ended. */
+/* With -v: reports how the component has ended, and what has passed through it. */
 static void
 report_totals(const struct component *c)
 {
@@ -167,7 +167,7 @@ report_end(struct component *c)
 	size_t unread = c->kind == KIND_AGENT && ch->route && !ch->end.forced ? ch->flow->count_unread(c) : 0;
 	bool speaks = false;
 
-	/* An agent that has failed mostly says why. */
+	/* An agent that has failed mostly says why itself. */
 	if (end == EVENT_ENDED && c->kind == KIND_AGENT) {
 		endpoint_read_now(&c->process.errors.in, false);
 		speaks = c->process.errors.tail.n > 0;
@@ -190,7 +190,7 @@ report_end(struct component *c)
 
 static void check_group(struct component *);
 
-/* Ends a component for which no process follows. */
+/* Ends a component that no process follows. */
 static void
 end_component(struct component *c)
 {
@@ -209,7 +209,7 @@ end_component(struct component *c)
 
 /* --- process groups --- */
 
-/* Forgets the process. One that has left its group may hold the pipe of stderr: only what that has written so far is forwarded. */
+/* Forgets the process. A child that has left the group may hold the pipe of stderr, so only what it holds now is forwarded. */
 static void
 forget_process(struct component *c)
 {
@@ -228,7 +228,7 @@ check_group_later(struct component *c)
 	loop_add_timer(c->chain->loop, &p->timer, p->interval);
 }
 
-/* The process of a component has ended: are others of its group left? Those that hold no pipe are ended. */
+/* Looks, after the process of a component has ended, whether others of its group run. Ends those that hold no pipe. */
 static void
 check_group(struct component *c)
 {
@@ -248,7 +248,7 @@ check_group(struct component *c)
 
 /* --- another process follows --- */
 
-/* Does it read acp-conduct's own standard input, which is a file? */
+/* Does the component read acp-conduct's own standard input, and is that a file? */
 static bool
 reads_a_file(const struct component *c)
 {
@@ -258,7 +258,7 @@ reads_a_file(const struct component *c)
 		fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Counts a death. Is it one more than --restarts allows? */
+/* Counts a death. Returns whether that is one more than --restarts allows. */
 static bool
 count_death(struct component *c)
 {
@@ -286,7 +286,7 @@ is_ending(const struct chain *ch)
 	return ch->end.forced || ch->end.broken;
 }
 
-/* What follows this death? */
+/* Decides what follows a death: sets c->next. */
 static void
 decide(struct component *c)
 {
@@ -337,7 +337,7 @@ report_losses(const struct component *c, const char *what, const struct losses *
 		report_line(&c->chain->report, "%s", line.p);
 }
 
-/* Ends a peer that died. The next initialize may start it again. */
+/* Ends a peer that has died. The next initialize may start it again. */
 static void
 end_peer(struct component *c)
 {
@@ -353,13 +353,13 @@ end_peer(struct component *c)
 	c->chain->flow->close_pipes(c, true);
 }
 
-/* 0; -1: the chain ends. */
+/* Starts what follows a death. 0; -1: it cannot be started, and the chain ends. */
 static int
 start_next(struct component *c)
 {
 	struct chain *ch = c->chain;
 	struct losses n = {0};
-	/* A filter is bypassed by a process that copies: so its neighbours keep their pipes. */
+	/* A process that copies takes the place of a bypassed filter, so that the neighbours keep their pipes. */
 	static char *const cat[] = {"cat", NULL};
 	static char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
 
@@ -382,7 +382,7 @@ start_next(struct component *c)
 	c->deaths.restarts++;
 	if (c->kind == KIND_PROXY)
 		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_ASKED_AGAIN;
-	/* The first initialization has the time of the whole chain. */
+	/* The first initialization is covered by the timer of the whole chain. */
 	if (c->life == LIFE_ASKED_AGAIN)
 		loop_add_timer(ch->loop, &c->process.timer, ch->options.init_timeout);
 	if (c->next == NEXT_DIALECT)
@@ -450,7 +450,7 @@ begin_death(struct component *c)
 		return;
 	}
 	decide(c);
-	/* Its pipes stay as they are until its whole process group is gone and everything that this wrote is read. */
+	/* The pipes stay as they are until the whole process group is gone, and everything that it wrote has been read. */
 	c->life = LIFE_DYING;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
 	c->chain->flow->read_rest(c);
@@ -461,7 +461,7 @@ begin_death(struct component *c)
 	life_event(c, EVENT_SETTLED);
 }
 
-/* Decides what comes after a death, once the process group is gone and everything that it wrote is read. */
+/* Goes on after a death, once the process group is gone and everything that it wrote has been read. */
 static void
 follow_death(struct component *c)
 {
@@ -489,8 +489,8 @@ follow_death(struct component *c)
 }
 
 /*
- * What an event does in a state; NULL: nothing. --init-timeout is for a component that was asked to initialize; one that has closed a
- * descriptor which it should use gets the grace period to end. What follows a death is decided in `decide`.
+ * What an event does in a state; NULL: nothing. A component that has been sent initialize has --init-timeout to respond. One that has
+ * closed a descriptor which it should use has the grace period to end. `decide` says what follows a death.
  */
 static void (*const table[LIFE_STATES][EVENTS])(struct component *) = {
 	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = end_component,

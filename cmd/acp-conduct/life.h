@@ -7,20 +7,20 @@
 
 #include "chain.h"
 
-/* Something has happened to a component. */
+/* Does what the table says of this event in the component's state. */
 void life_event(struct component *, enum event);
-/* The same for EVENT_CLOSED. The name of the descriptor is borrowed. */
+/* Handles EVENT_CLOSED: the component has closed this descriptor, whose name is borrowed. */
 void life_closed(struct component *, const char *descriptor);
-/* Sends SIGTERM to a component's process group; SIGKILL if it had SIGTERM before. */
+/* Sends SIGTERM to the process group of a component, or SIGKILL to one that has had SIGTERM. */
 void life_signal(struct component *);
-/* Asks a component that nobody needs to end. */
+/* Sends SIGTERM to a component that nobody needs any more. Its end is then no failure. */
 void life_dismiss(struct component *);
 
-/* Starts a component, with new pipes. Returns 0, or the exit status after it has reported why. */
+/* Starts a process of the component. Returns 0, or an exit status, after it has reported the reason. */
 int life_start(struct component *);
-/* Starts all components of the row, the last one first. Returns 0, or the exit status; *bad is then the component that failed. */
+/* Starts all components of the row, the agent first. Returns 0, or an exit status and in *bad the component that could not be started. */
 int life_start_all(struct chain *, struct component **bad);
-/* With -v: who its process is, with its command. */
+/* With -v: reports the id of the component's process, and its command. */
 void life_report_start(const struct component *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * read: a chain whose messages all pass through acp-conduct. At each hop there are two ports; a proxy has one
- * for both of its hops. Where acp-conduct is itself a proxy, the ends of the chain are one port.
+ * read: a chain whose messages all pass through acp-conduct. Each hop has two ports. A proxy has one port for both of its hops, and
+ * where acp-conduct is itself a proxy one port is both ends of the chain.
  */
 #ifndef READ_H
 #define READ_H
@@ -15,23 +15,23 @@ enum port_kind {
 	PORT_ABOVE, /* plain messages; the client's side of a hop */
 	PORT_BELOW, /* plain messages; the agent's side of a hop */
 	PORT_PROXY, /* messages in envelopes belong to the agent's side, others to the client's side */
-	PORT_OUTER, /* acp-conduct is a proxy: messages in the form of another conductor */
+	PORT_OUTER, /* the outside of acp-conduct as a proxy: messages in the form that another conductor uses */
 };
 
 /*
- * A request that acp-conduct has forwarded and that has no response yet, with the id that it got on its new hop, its sender and the id
- * that this gave it. Nobody else owns a request in flight.
+ * A request that acp-conduct has forwarded and that has no response yet: its sender, the id that the sender gave it, and the id on its
+ * new hop. A request in flight has no other owner.
  */
 struct call {
 	uint64_t id;          /* on its new hop */
 	struct port *to;
-	struct port *from;    /* NULL: its sender has died and the response goes nowhere, or it is acp-conduct's own */
-	bool own;             /* acp-conduct's own request, for a restarted component */
-	bool unread;          /* the process of `to` had not read it when it died */
+	struct port *from;    /* NULL: its sender has died, so the response goes nowhere; or the request is acp-conduct's own */
+	bool own;             /* acp-conduct itself sends it to a restarted component */
+	bool unread;          /* the process of `to` has died without reading it */
 	bool cancelled;
 	enum acp_direction dir;
 	enum acp_method what;
-	struct slice origin;  /* the id that its sender gave it; this and the session are in `bytes` */
+	struct slice origin;  /* the id that its sender gave it; it and the session are stored in `bytes` */
 	struct slice session; /* a JSON string; p NULL: none */
 	struct call *next_sent, *prev_sent; /* in from->calls.sent, oldest first */
 	struct call *next, *prev;           /* in to->calls.open, oldest first */
@@ -40,8 +40,8 @@ struct call {
 };
 
 /*
- * The calls of a port. Ids are consecutive, so few share a bucket. (A hash table that is made for the first call and freed with the
- * last would be made for almost each request, because most are the only open one.)
+ * The calls of a port. Ids are consecutive, so few share a bucket. (uthash makes its table for the first element and frees it with the
+ * last. As most requests are the only open one, it would make a table for almost each of them.)
  */
 enum { CALLS_BUCKETS = 256 };
 struct calls {
@@ -54,14 +54,14 @@ struct calls {
 enum { PORT_TIMES = 128 };
 
 struct port_figures {
-	uint64_t in_messages, in_bytes;                           /* from it */
-	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS]; /* to it */
-	/* How long messages took through a proxy: from the first to it to the next from it in that direction. */
-	uint64_t since[ACP_DIRECTIONS]; /* us; 0: nothing is under way */
+	uint64_t in_messages, in_bytes;                           /* read from the port */
+	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS]; /* queued for it */
+	/* Times of messages through a proxy: from the first message to it until the next from it in the same direction. */
+	uint64_t since[ACP_DIRECTIONS]; /* us: when the first message was queued; 0: none is in the proxy */
 	uint32_t times[PORT_TIMES];     /* a logarithmic histogram */
 };
 
-/* Notifications to this process, and from it. */
+/* How many notifications the process has got, and how many it has sent. */
 struct port_notes {
 	uint64_t in[ACP_DIRECTIONS], out[ACP_DIRECTIONS];
 };
@@ -69,25 +69,25 @@ struct port_notes {
 /* How a proxy, an agent or a peer initializes. */
 struct port_init {
 	enum acp_dialect dialect;
-	bool tried_both;         /* dialects */
-	bool asks;               /* it has sent initialize to its successor */
-	bool greeted;            /* of a proxy: its process has been given the response to that; of a peer: its proxy's process has */
-	uint64_t stale;          /* the id of the request in the first dialect, whose response is ignored; 0: none */
-	struct buf request;      /* the request initialize that it got */
-	struct buf response;     /* the result that its successor gave to that; of a peer: its own result */
+	bool tried_both;         /* both dialects have been tried */
+	bool asks;               /* the proxy has sent initialize to its successor */
+	bool greeted;            /* the process of the proxy (of a peer: of the peer's proxy) has got the response to that */
+	uint64_t stale;          /* the id of the initialize request in the first dialect, whose response is ignored; 0: none */
+	struct buf request;      /* the initialize request that it got */
+	struct buf response;     /* the result of initialize: its successor's, or a peer's own */
 };
 
-/* What waits to be written, and what is being written. */
+/* The lines that wait for a port to write them. */
 struct port_queue {
-	int theirs[2];     /* the other ends of its pipes, which its next process reads and writes; -1: none */
-	int unread_end;    /* our copy of an end of its input, to find what it has not read: the write end, or (where that cannot be opened
-	                    * anew to read) the read end; -1: none */
+	int theirs[2];     /* the other ends of the port's pipes, for the component's next process; -1: none */
+	int unread_end;    /* a copy of an end of the component's input, by which unread messages are found after a death: the write end, or
+	                    * (where that cannot be opened anew to read) the read end; -1: none */
 	struct buf held;   /* lines for a process that is not there, or not ready */
-	bool live;         /* lines are written at once; else they are held */
-	bool finishing;    /* its input is closed once everything is written */
-	bool closed;       /* its component has closed its input: it dies of the next message; an agent refuses it */
-	bool full, over;   /* as of port_queue_changed: the queue is full; it is longer than CHAIN_BOUND */
-	bool own;          /* acp-conduct's own responses fill it: the port is not read until they are written */
+	bool live;         /* lines are written at once; false: they are held */
+	bool finishing;    /* the component's input is closed once everything is written */
+	bool closed;       /* the component has closed its input: it counts as dead at the next message, which an agent's port refuses */
+	bool full, over;   /* when port_queue_changed was called last: the queue was full; it was longer than CHAIN_BOUND */
+	bool own;          /* acp-conduct's own responses have filled the queue: the port is not read until they are written */
 };
 
 struct port {
@@ -96,8 +96,8 @@ struct port {
 	const char *name;                /* borrowed */
 	enum port_kind kind;
 	size_t hop;                      /* of a proxy, the hop on its agent's side */
-	struct port *next[ACP_DIRECTIONS]; /* where messages that it has read go */
-	struct port *shortcut;           /* its filter does not take part in the direction: messages go on as if this port had read them */
+	struct port *next[ACP_DIRECTIONS]; /* to which messages that this port has read are forwarded */
+	struct port *shortcut;           /* the filter takes no part in the direction: its messages go on as if this port had read them */
 	struct port *peers, *next_peer;  /* a proxy's peers */
 	struct endpoint end;
 	struct port_queue queue;
@@ -107,16 +107,16 @@ struct port {
 	struct port_notes notes;
 };
 
-/* How the end goes through the chain. */
+/* How far the end has gone through the chain. */
 struct walk {
-	size_t down;         /* the end has gone down to this component ... */
-	ssize_t up;          /* ... and up to this one (-1: the client); n: not yet */
+	size_t down;         /* the last component that the end has reached on its way down */
+	ssize_t up;          /* the same on its way up (-1: the client); n: the way up has not begun */
 	struct loop_timer quiet;
-	uint64_t cpu;        /* processor time that those had used that hold something, us ... */
-	uint64_t cpu_at;     /* ... when they had last worked for it */
+	uint64_t cpu;        /* us of processor time of the components that hold messages */
+	uint64_t cpu_at;     /* us: when cpu grew last */
 };
 
-/* What errors say to requests that get no response. */
+/* What errors say in the place of responses that will not come. */
 struct reason {
 	char *why;           /* in words; NULL: none was set */
 	struct buf data;     /* of the errors, as JSON */
@@ -128,8 +128,8 @@ struct route {
 	size_t n;
 	struct port *client;
 	struct logs *logs;   /* --trace, --record; NULL: none */
-	bool started;        /* the components run */
-	bool flow_changed;   /* admission must be decided again */
+	bool started;        /* all components have been started */
+	bool flow_changed;   /* read_admit has to decide again */
 	struct walk walk;
 	struct reason reason;
 	bool fixed;          /* --dialect */
@@ -137,7 +137,7 @@ struct route {
 	size_t line_limit;   /* bytes of the longest line that is routed */
 	struct loop_timer init;
 	struct buf with;     /* text that is spliced into the current message */
-	struct loop_task no_memory; /* breaks the chain */
+	struct loop_task no_memory; /* breaks the chain, once read_no_memory was called */
 	/* route_line: where a line goes that a port has read. */
 	bool (*line)(void *port, enum input_got, const struct line *);
 };
@@ -165,42 +165,44 @@ struct call *call_find(const struct port *to, struct slice id);
 struct call *call_find_origin(const struct port *from, struct slice id);
 /* Gives a call the next id of its hop. */
 void call_new_id(struct call *);
-/* Its sender has died: the response goes nowhere. */
+/* Notes that the sender has died, so that the response goes nowhere. */
 void call_orphan(struct call *);
 /* Removes a call from all lists and frees it. */
 void call_free(struct call *);
 
-/* Of a peer's port: the name in envelopes; else NULL. */
+/* The name of a peer in envelopes; NULL: the port is not a peer's. */
 static inline const char *
 port_peer(const struct port *p)
 {
 	return p->component ? p->component->peer : NULL;
 }
+/* Connects the two ports of a hop, in both directions. */
 void port_join(struct port *above, struct port *below);
-/* Each port of a component. */
+/* Goes through the ports of a component. */
 #define FOR_PORTS(p, c) for (struct port *p = (c)->near; p; p = p == (c)->far ? NULL : (c)->far)
 
-/* Breaks the chain for want of memory, once the callers have returned, which may hold calls. */
+/* Breaks the chain for want of memory, but only after the callers have returned, because they may hold calls. */
 void read_no_memory(struct route *);
-/* Call it when something was queued or written: requests a new admission if a limit was crossed. */
+/* To be called after something was queued or written: has read_admit decide again if a limit was crossed. */
 void port_queue_changed(struct port *);
 /*
- * Queues a line that consists of these parts, without its newline; those in `block` (may be NULL) are not copied. now: it does not
- * wait until the port is live. Returns its bytes.
+ * Queues a line of these parts, which have no newline. Parts that lie in `block` (may be NULL) are not copied. now: the line is written
+ * even before the port is live. Returns the bytes of the line.
  */
 size_t port_put(struct port *, struct block *, const struct iovec *parts, size_t n, bool now);
-/* Makes it live, and writes what was held. */
+/* Makes the port live, and writes the lines that were held. */
 void port_go_live(struct port *);
-/* Its component sees the end of its input, once everything is written. */
+/* Closes the component's input once everything is written. */
 void port_finish(struct port *);
-/* Nothing is written any more: what waits is held. */
+/* Stops writing: lines that wait are held. */
 void port_stop_writing(struct port *);
-/* Its component has closed its input, and counts as dead if there is something for it to read. */
+/* Handles that the component has closed its input: it counts as dead if a message waits for it. */
 void port_closed_input(struct port *);
+/* Closes both directions of the port. */
 void port_close(struct port *);
-/* Counts how long a message took. */
+/* Counts the time of a message that has passed through the port's proxy. */
 void port_count_time(struct port *, enum acp_direction);
-/* A function of struct flow: what has passed through a component. */
+/* A function of struct flow. */
 void port_describe(const struct component *, struct buf *);
 /*
  * Admission: decides which ports are read. The client's and the agent's side are read only while no queue between them is full.
@@ -210,7 +212,7 @@ void read_admit(struct route *);
 
 /* --- route.c --- */
 
-/* Routes a line that a port has read. A function of the endpoints; returns true. */
+/* Routes a line that a port has read. The endpoints call it; it always takes the line, and returns true. */
 bool route_line(void *port, enum input_got, const struct line *);
 
 /* --- walk.c: how a read chain ends --- */
@@ -221,11 +223,11 @@ uint64_t walk_progress(const struct chain *);
 bool walk_is_client_slow(const struct chain *);
 bool walk_is_over(const struct chain *);
 void walk_fail(struct component *, const char *what, int status);
-/* The client has left: nothing that it sends is read any more. */
+/* Stops reading from the client, which has left. */
 void walk_client_left(struct chain *);
 /* Has the end begun for this component? */
 bool walk_may_end(const struct component *);
-/* Ends the chain as failed: open requests get -32603. status: the exit status if no component has set one; 0: the components' count. */
+/* Ends the chain as failed; open requests get -32603. status: the exit status, if no component has set one; 0: the components' count. */
 void walk_break(struct route *, const char *why, int status);
 
 #endif
