@@ -1,4 +1,4 @@
-/* The deadline of the end: it moves as long as there is progress. */
+/* The deadline of the end, which moves with every progress. */
 #include "chain.h"
 
 enum {
@@ -6,7 +6,7 @@ enum {
 	LONGEST_STEP = 500 * 1000,
 };
 
-/* After the first deadline only a short time. */
+/* After the first deadline the period is short. */
 uint64_t
 end_period(const struct chain *ch)
 {

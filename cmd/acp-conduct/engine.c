@@ -1,4 +1,4 @@
-/* The run of a chain: its start, the steps of its end, signals, the guardian, and the exit status. */
+/* Runs a chain: its start, the steps of its end, signals, the guardian, and the exit status. */
 #include "chain.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { CLIENT_STEP = 500 * 1000 /* us between two checks of a client that reads slowly */ };
 
-/* Are all processes of all components gone? */
+/* Have all processes of all components gone? */
 static bool
 all_gone(const struct chain *ch)
 {
@@ -32,14 +32,14 @@ follow(void *arg)
 
 /* --- signals --- */
 
-/* Signals the components in these states; holding: only those that hold up a direction. Returns how many. */
+/* Signals the components in these states; holding: only those that hold up a direction. Returns how many it has signalled. */
 static size_t
 signal_all(struct chain *ch, bool running, bool holding)
 {
 	struct component *c, *end = ch->components + ch->total;
 	size_t n = 0;
 
-	/* All are chosen before the first is signalled: the end of one lets the next seem to hold up something. */
+	/* First chooses all, because the end of one component makes the next one seem to hold up a direction. */
 	for (c = ch->components; c < end; c++)
 		c->process.due = (running ? life_runs(c) : c->life == LIFE_ENDED && c->process.signal_sent != SIGKILL) &&
 			(!holding || ch->flow->holds_up(c));
@@ -51,7 +51,10 @@ signal_all(struct chain *ch, bool running, bool holding)
 	return n;
 }
 
-/* First process groups that have outlived their component, for others may wait for them; then components that hold up a direction; then all. */
+/*
+ * Sends the next signals: to process groups that have outlived their component, because others may wait for them; where there are none,
+ * to the components that hold up a direction; where there are none, to all components.
+ */
 static void
 signal_next(struct chain *ch)
 {
@@ -81,7 +84,7 @@ expired(void *arg)
 	struct chain *ch = arg;
 	struct end *e = &ch->end;
 
-	/* A client that does not read cannot hold a chain that was forced to end. */
+	/* Even a client that does not read does not hold a chain that was forced to end. */
 	if (e->forced && all_gone(ch)) {
 		loop_stop(ch->loop);
 	} else if (!e->forced && end_idle(ch) < end_period(ch)) {
@@ -105,7 +108,7 @@ expired(void *arg)
 
 /* --- from outside --- */
 
-/* The first signal: as if the client had left. */
+/* Takes the first signal as the client's leaving. */
 void
 engine_signal(void *arg, int signal)
 {
@@ -122,7 +125,7 @@ engine_signal(void *arg, int signal)
 
 static void watch_guardian(struct chain *);
 
-/* Starts another guardian, which ends the components if acp-conduct is killed. */
+/* Starts another guardian in the place of one that has died. A guardian ends the components if acp-conduct is killed. */
 static void
 guardian_died(void *arg, int status)
 {
@@ -150,7 +153,7 @@ watch_guardian(struct chain *ch)
 
 /* --- the run --- */
 
-/* Ends a chain of which not all could be started. */
+/* Ends a chain in which a component could not be started. */
 static void
 failed_start(struct chain *ch, int status)
 {
@@ -170,7 +173,7 @@ engine_run(struct chain *ch)
 	ch->end.timer = (struct loop_timer){.expired = expired, .arg = ch};
 	ch->end.follow = (struct loop_task){.run = follow, .arg = ch};
 	watch_guardian(ch);
-	/* Where messages are read, the components start with the first initialize. */
+	/* The components of a read chain start with the first initialize. */
 	if (!ch->route)
 		status = life_start_all(ch, &bad);
 	if (status) {

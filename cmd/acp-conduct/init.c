@@ -1,4 +1,4 @@
-/* Initialization: who is asked what, and in which dialect. */
+/* Initialization: which component is sent which request, and in which dialect. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ init_over(void *arg)
 	struct chain *ch = r->chain;
 	struct component *c = NULL;
 
-	/* Of those who have not responded the last keeps the others waiting. */
+	/* Of the components that have not responded, the last keeps the others waiting. */
 	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].life == LIFE_ASKED)
 			c = &ch->components[i];
@@ -33,7 +33,7 @@ init_over(void *arg)
 	ch->flow->fail(c ? c : ch->components, "did not initialize within --init-timeout", EXIT_FAILED);
 }
 
-/* Starts who must run for a request to this port: the chain, a peer. */
+/* Starts what a request to this port needs: a peer, or the whole chain. */
 static bool
 start(struct port *to)
 {
@@ -54,7 +54,7 @@ start(struct port *to)
 	}
 	if (!port_peer(to) || c->life != LIFE_NONE)
 		return true;
-	/* Has the end come to the agent? */
+	/* A chain whose end has reached the agent starts no peer. */
 	if (ch->end.forced || ch->end.broken || r->walk.down >= ch->n || r->walk.up < (ssize_t)ch->n) {
 		send_set_reason(c, "the chain is ending");
 		return false;
@@ -70,7 +70,7 @@ start(struct port *to)
 
 /* --- both dialects, and later processes --- */
 
-/* What initialize is called at this port: a JSON string, in `name`. */
+/* The name of initialize at this port: a JSON string, stored in `name`. */
 static struct slice
 initialize_method(const struct port *to, struct buf *name)
 {
@@ -78,7 +78,7 @@ initialize_method(const struct port *to, struct buf *name)
 	return buf_slice(name);
 }
 
-/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
+/* Sends the stored initialize request with the present id of the call, even before the port is live. */
 static void
 ask(struct port *p, const struct call *c)
 {
@@ -97,7 +97,7 @@ ask(struct port *p, const struct call *c)
 		.text = buf_slice(&p->init.request), .splices = &s});
 }
 
-/* The open request to initialize, or NULL. */
+/* The open initialize request, or NULL. */
 static struct call *
 open_initialize(const struct port *p)
 {
@@ -121,7 +121,7 @@ init_set_other_dialect(struct component *c)
 	return true;
 }
 
-/* Sends the open request to initialize again, in the other dialect. False: that is no choice (any more). */
+/* Sends the open initialize request again, in the other dialect. False: there is no other dialect to try. */
 static bool
 ask_in_other_dialect(struct port *p)
 {
@@ -155,7 +155,7 @@ init_again(struct component *component)
 
 /* --- requests --- */
 
-/* initialize, or whatever it is called here. It goes on as the next component wants it. */
+/* Forwards initialize, under whatever name it has come, in the form that the next component needs. */
 void
 init_request(struct port *p, struct slice text, const struct msg *m, struct routed *routed)
 {
@@ -167,7 +167,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 	struct splices bare = {.n = 0};
 	bool first;
 
-	/* A proxy that was restarted initializes its peers again. */
+	/* A restarted proxy initializes its peers again. */
 	if (!why && to->component && to->component->life == LIFE_ASKED && !port_peer(to))
 		why = "a second initialize before the response to the first one";
 	if (why) {
@@ -185,18 +185,18 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 		send_message(p, NULL, text, m, routed);
 		return;
 	}
-	/* A second initialize, in another version perhaps, goes down the chain as the first did. */
+	/* A second initialize, perhaps with another version, goes down the chain as the first did. */
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	routed->inner.what = ACP_INITIALIZE;
 	routed->inner.method = initialize_method(to, &name);
-	/* Keeps the request, which is sent again when the component is restarted. */
+	/* The request is kept, to be sent again when the component is restarted. */
 	if (routed->envelope)
 		msg_unwrap(m, &routed->inner, &bare);
 	to->init.request.n = 0;
 	if (splice_write(text, bare.at, bare.n, &to->init.request) < 0)
 		read_no_memory(r);
-	/* What comes after the first waits until it is clear that this one is understood. */
+	/* Later messages wait until it is clear that the component has understood the first. */
 	if (first)
 		to->queue.live = true;
 	send_message(p, NULL, text, m, routed);
@@ -204,7 +204,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 		to->queue.live = to->kind != PORT_PROXY || r->fixed;
 }
 
-/* A proxy speaks to its successor about initialization. True where that is dealt with. */
+/* Handles what a proxy sends its successor about initialization. Returns true if nothing is left to forward. */
 bool
 init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 {
@@ -215,7 +215,7 @@ init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 	if (p->kind != PORT_PROXY || !routed->envelope || m->kind != MSG_REQUEST)
 		return false;
 	if (routed->inner.what == ACP_PROXY_INITIALIZE) {
-		/* Our own request: it was not understood. What goes back ends it there. */
+		/* The proxy has sent back acp-conduct's own request, which it has not understood. */
 		send_refusal(p, m, routed, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
 		ask_in_other_dialect(p);
 		return true;
@@ -225,7 +225,7 @@ init_successor(struct port *p, const struct msg *m, const struct routed *routed)
 	p->init.asks = true;
 	if (p->component->life == LIFE_ASKED)
 		port_go_live(p);
-	/* The successor is initialized already: the new process gets the response that its predecessor got. */
+	/* The successor is initialized already, so the new process gets the response that the dead one got. */
 	if (of->greeted || of->response.n == 0 || (to_peer && !life_runs(routed->to->component))) {
 		of->greeted = true;
 		return false;
@@ -258,7 +258,7 @@ init_refused(struct port *p, const struct call *c, const struct msg *m)
 		return false;
 	number = json_get(m->error, "code");
 	code = number.p ? strtoll(number.p, NULL, 10) : 0;
-	/* A conductor that is a proxy calls any other first message invalid. */
+	/* A conductor that is a proxy refuses any other first message as invalid. */
 	if (code != ACP_ERR_METHOD && code != ACP_ERR_INVALID_REQUEST)
 		return false;
 	if (!ask_in_other_dialect(p))
@@ -281,7 +281,7 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 		proc_signal(component->process.pid, SIGKILL);
 		return;
 	}
-	/* The next process of a proxy gets this result for its first initialize of the same successor or peer. */
+	/* A later process of the proxy gets this result when it initializes the same successor or peer. */
 	to = c->own ? NULL : port_peer(p) ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
 	if (to)
 		to->init.response.n = 0;
@@ -292,7 +292,7 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 		life_event(component, EVENT_INITIALIZED);
 		port_go_live(p);
 	}
-	/* The first component may be a filter, which is not itself initialized. */
+	/* The first component may be a filter, and filters are not initialized. */
 	if (c->from && c->from == r->client) {
 		loop_remove_timer(r->chain->loop, &r->init);
 		all = r->chain->components;

@@ -11,7 +11,7 @@ static bool
 relay_bytes(void *arg, enum input_got got, const struct line *bytes)
 {
 	(void)got;
-	/* Without memory these bytes are lost. */
+	/* Out of memory these bytes are lost. */
 	endpoint_put(arg, bytes->block, bytes->text);
 	return true;
 }
@@ -30,8 +30,8 @@ relay_event(void *arg, enum endpoint_event event)
 }
 
 /*
- * Must acp-conduct read the client's descriptor, though a component could? Components are background process groups, which a terminal
- * stops when they read from it; and the end of a socket may show only to its reader.
+ * Does acp-conduct have to read the client's descriptor itself? Components are background process groups, which a terminal stops when they
+ * read from it; and the end of a socket may show only to the process that reads.
  */
 static bool
 is_relayed(void)
@@ -54,7 +54,7 @@ open_relay(struct chain *ch, int *rd)
 	return endpoint_open(relay, ch->loop, in, ends[1], 0);
 }
 
-/* The pipe between two neighbours, or the client's own descriptor. */
+/* Makes the pipe between two neighbours, or takes the client's own descriptor. */
 static int
 add_link(struct chain *ch, enum acp_direction dir, struct component *writer, struct component *reader)
 {
@@ -92,7 +92,7 @@ direct_open(struct chain *ch)
 	ch->direct = calloc(1, sizeof(*ch->direct) + (2 * ch->n + 2) * sizeof(struct link));
 	if (!ch->direct)
 		return -1;
-	/* Down the row, and up again. */
+	/* First the links down the row, then those up. */
 	for (size_t i = 0; i < 2 * ch->n; i++) {
 		enum acp_direction dir = i < ch->n ? ACP_DOWN : ACP_UP;
 

@@ -16,10 +16,10 @@ enum { TRACE, RECORD, FILES };
 
 struct logs {
 	struct route *route;
-	struct log *files[FILES]; /* NULL: there is none */
+	struct log *files[FILES]; /* NULL: the option was not given */
 	struct loop_fd watches[FILES];
-	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side; those of peers are the last */
-	char **ends;  /* of a trace, for each hop and direction: the members that say from whom a message goes to whom */
+	char **names; /* of the hops, NULL-terminated: each is the component on the agent's side; the hops of peers are the last */
+	char **ends;  /* for a trace, of each hop and direction: the members that name sender and receiver */
 	size_t nhops;
 	uint64_t began;
 	double started;
@@ -46,14 +46,14 @@ writable(void *arg, short revents)
 	flush(arg);
 }
 
-/* Everything that is logged in a turn of the loop is written at once, before the messages of that turn: those are queued later. */
+/* Writes all records of a turn of the loop at once. Its messages are written later, so that the logs are never behind. */
 static void
 flush_later(struct logs *l)
 {
 	loop_add_task(l->route->chain->loop, &l->flush);
 }
 
-/* A component's stderr, on the hop that has its name. */
+/* Records a line of a component's stderr, on the hop that has the component's name. */
 static void
 on_stderr(void *arg, const char *name, struct slice line)
 {
@@ -69,14 +69,14 @@ on_stderr(void *arg, const char *name, struct slice line)
 	log_end_record(l->files[RECORD]);
 }
 
-/* How many hops the row of components has; those of peers follow. */
+/* The number of hops in the row of components. The hops of peers follow. */
 static size_t
 row_hops(const struct chain *ch)
 {
 	return ch->n + !ch->has_agent;
 }
 
-/* In a trace: the client is end 0, then comes for each hop who is on its agent's side. Allocated. */
+/* Makes the name that an end of a hop has in a trace: end 0 is the client, each other one is the component on a hop's agent's side. */
 static char *
 end_name(const struct logs *l, size_t end)
 {
@@ -175,7 +175,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 		method = inner;
 		params = json_get(params, "params");
 	}
-	/* By hand, for it is done for every message: printf took most of the time. */
+	/* By hand, because printf took most of the time that a message costs here. */
 	buf_add_string(b, begins[m->kind]);
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
@@ -196,7 +196,7 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 
 /* --- both --- */
 
-/* below: the neighbour on the agent's side, above: the one on the client's. */
+/* Records a message. below: the neighbour on the agent's side; above: the one on the client's side. */
 static size_t
 hop_of(const struct port *above, const struct port *below)
 {

@@ -57,7 +57,7 @@ static const char usage[] =
 	"\n"
 	"Example: acp-conduct -p my-proxy -f 'acp-tap -o s.rec' -- my-agent --acp\n";
 
-/* What is said on the command line and is not yet a chain. */
+/* The command line, before a chain is made of it. */
 struct setup {
 	struct chain chain;
 	struct route route;
@@ -86,7 +86,7 @@ parse_component(const struct cli_argument *t)
 	add_component(t->at, (enum kind)t->option->value, t->argument, NULL);
 }
 
-/* NAME=COMMAND, for the component before it. */
+/* Adds a peer, NAME=COMMAND, of the component before it on the command line. */
 static void
 parse_peer(const struct cli_argument *t)
 {
@@ -163,7 +163,7 @@ read_operands(struct setup *s, const struct cli_line *line)
 		cli_die(EXIT_USAGE, name, "missing component; try acp-conduct --help");
 	ch->has_agent = rust ? strcmp(*words, "agent") == 0 : *words != NULL;
 	if (rust) {
-		/* The Rust conductor's command line: each word is a command. */
+		/* As in the Rust conductor's command line, each word is a command. */
 		while (*++words)
 			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words, NULL);
 		return;
@@ -203,7 +203,7 @@ main(int argc, char **argv)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-	/* A chain like this is read; any other one is direct. */
+	/* Each of these needs acp-conduct to read the messages; any other chain is direct. */
 	if (ch->has_proxies || !ch->has_agent || setup.trace || setup.record)
 		ch->route = r;
 	if ((setup.trace || setup.record) && !(r->logs = logs_open(r, setup.trace, setup.record, &why)))

@@ -7,7 +7,7 @@
 #include "life.h"
 #include "read.h"
 
-enum { LONG = 4096 /* bytes: a longer part of a line is not copied, but keeps its block */ };
+enum { LONG = 4096 /* bytes: a longer part of a line is not copied; its block is kept until it is written */ };
 
 /* --- requests in flight --- */
 
@@ -67,7 +67,7 @@ call_find(const struct port *to, struct slice id)
 	return c;
 }
 
-/* Open requests are mostly few, and cancelling one is rare: a search will do. */
+/* A search is fast enough: few requests are open, and cancelling is rare. */
 struct call *
 call_find_origin(const struct port *from, struct slice id)
 {
@@ -117,7 +117,7 @@ read_no_memory(struct route *r)
 	loop_add_task(r->chain->loop, &r->no_memory);
 }
 
-/* Admission is decided again where the result may differ. */
+/* Has admission decided again only where the result may be another. */
 void
 port_queue_changed(struct port *p)
 {
@@ -143,14 +143,14 @@ put(struct endpoint *to, struct block *block, const struct iovec *parts, size_t 
 		text = slice(parts[i].iov_base, parts[i].iov_len);
 		held = block && text.n > LONG && text.p >= block->data && text.p + text.n < block->data + block->cap &&
 			(i + 1 < n || text.p[text.n] == '\n');
-		/* The newline of a line lies after it in its block. */
+		/* In its block a line is followed by its newline. */
 		text.n += held && i + 1 == n;
 		r = endpoint_put(to, held ? block : NULL, text);
 	}
 	return r < 0 || held ? r : endpoint_put(to, NULL, slice("\n", 1));
 }
 
-/* A component that does not read what is there for it counts as dead. */
+/* A component that has closed its input counts as dead as soon as a message waits for it. */
 void
 port_closed_input(struct port *p)
 {
@@ -235,7 +235,7 @@ port_close(struct port *p)
 
 /* --- admission --- */
 
-/* The place of a port in the chain: the client's is the least. A proxy's lies between its two hops. */
+/* The position of a port, which grows from the client to the agent. A proxy's lies between its two hops. */
 static size_t
 position(const struct port *p)
 {
@@ -288,14 +288,14 @@ port_count_time(struct port *p, enum acp_direction dir)
 {
 	struct port_figures *f = &p->figures;
 	uint64_t us = loop_now(p->route->chain->loop) - f->since[dir];
-	double step = us ? log2((double)us) * 6 : 0; /* six to each doubling */
+	double step = us ? log2((double)us) * 6 : 0; /* six steps double the time */
 
 	if (f->since[dir])
 		f->times[step >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)step]++;
 	f->since[dir] = 0;
 }
 
-/* The quantile of these times, us; -1: none was measured. */
+/* The quantile of the measured times, us; -1: none was measured. */
 static double
 quantile(const struct port_figures *f, unsigned of_thousand)
 {

@@ -1,6 +1,6 @@
 /*
- * The processes of a read chain: their pipes, what dead ones leave, and what their endpoints report. Messages that a dead process had
- * not read go to the next one; requests that it had read fail; requests that it had sent are cancelled.
+ * The processes of a read chain: their pipes, what happens to the messages of a dead process, and what endpoints report. The next process
+ * gets the messages that the dead one had not read. Requests that it had read fail. Requests that it had sent are cancelled.
  */
 #include <unistd.h>
 
@@ -10,10 +10,10 @@
 
 /* --- pipes --- */
 
-/* A line of 64 KiB in an envelope does not fit into a pipe of 64 KiB: writer and reader would wait for each other in each line. */
+/* In an envelope a line of 64 KiB does not fit into a pipe of 64 KiB: writer and reader would wait for each other at each line. */
 enum { PIPE = 128 * 1024 };
 
-/* New pipes for a port. 0, or -1 with errno. */
+/* Makes new pipes for a port. 0, or -1 with errno. */
 static int
 open_port(struct port *p, bool in, bool out)
 {
@@ -24,14 +24,14 @@ open_port(struct port *p, bool in, bool out)
 		proc_close(wr[0]);
 		return proc_close(wr[1]);
 	}
-	/* Where the system refuses this size, such lines are only slower. */
+	/* If the system refuses this size, long lines are only slower. */
 	if (out)
 		system_set_pipe_size(wr[1], PIPE);
 	if (in)
 		system_set_pipe_size(rd[1], PIPE);
 	p->queue.theirs[0] = wr[0];
 	p->queue.theirs[1] = rd[1];
-	/* No process follows a peer, so nobody needs what it has left; and our copy of the read end would hide that it closes its own. */
+	/* Nothing follows a peer, so nobody needs what it leaves unread; and a copy of the read end would hide that the peer closes its own. */
 	if (out && !port_peer(p))
 		p->queue.unread_end = io_copy_end(wr);
 	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};
@@ -103,7 +103,7 @@ is_settled(struct component *c)
 	return !holds_pipes(c);
 }
 
-/* Everything that the process of a port had not read, in the order in which it came: what is in its pipe, and what was held. */
+/* Collects what the dead process of a port had not read, in order: the bytes in its pipe, then the held lines. */
 static void
 gather_unread(struct port *p)
 {
@@ -116,7 +116,7 @@ gather_unread(struct port *p)
 		read_no_memory(p->route);
 }
 
-/* A one-way filter never sees the responses to the requests that it has passed on. */
+/* Is the component a filter of one direction? It never sees the responses to requests that it has forwarded. */
 static bool
 is_one_way(const struct component *c)
 {
@@ -129,7 +129,7 @@ other_port(const struct port *p)
 	return p == p->component->near ? p->component->far : p->component->near;
 }
 
-/* Marks the requests that the dead process had not read; where it is one-way, also those whose response it had not. */
+/* Marks the requests that the dead process had not read; of a one-way filter also the requests whose response it had not read. */
 static void
 flag_unread(struct port *p)
 {
@@ -148,8 +148,8 @@ flag_unread(struct port *p)
 }
 
 /*
- * Fails what a process that has ended had read and not responded to, and withdraws what it had asked. The response to what a
- * one-way filter has passed on goes past it. Returns how many have failed.
+ * Fails the requests that a process has read before its end without a response, and withdraws the requests that it has sent. The responses
+ * to what a one-way filter has forwarded go past the filter. Returns how many requests have failed.
  */
 static size_t
 fail_requests(struct port *p)
@@ -180,19 +180,19 @@ keeps_line(const struct port *p, const struct msg *m)
 	switch (m->kind) {
 	case MSG_REQUEST:
 		c = call_find(p, m->id);
-		/* A proxy's first initialize is sent again, in the other dialect. */
+		/* The first initialize of a proxy is sent again, in the other dialect. */
 		return c && c->unread;
 	case MSG_NOTIFICATION:
 		return m->what != ACP_CANCEL_REQUEST || call_find(p, json_get(m->params, acp_request_id));
 	case MSG_RESPONSE:
 		return is_one_way(p->component);
 	default:
-		/* The end of a line that it had partly read. */
+		/* The rest of a line whose beginning the dead process had read is no message. */
 		return false;
 	}
 }
 
-/* Keeps, of the lines that waited for the dead process, those that the next one gets. */
+/* Keeps those lines that waited for the dead process and that the next process gets. */
 static void
 keep_lines(struct port *p, struct losses *n)
 {
@@ -230,7 +230,7 @@ recover(struct component *c, struct losses *n)
 	send_set_reason(c, c->process.how);
 	FOR_PORTS(p, c) {
 		gather_unread(p);
-		/* No process follows a peer: what it had not read fails, too. */
+		/* Nothing follows a peer, so the requests that it had not read fail, too. */
 		if (c->kind != KIND_PEER)
 			flag_unread(p);
 	}
@@ -244,14 +244,14 @@ recover(struct component *c, struct losses *n)
 		for (call = p->calls.open; call; call = call->next)
 			call->unread = false;
 	}
-	/* Its next process asks its successors anew. */
+	/* The next process initializes its successors anew. */
 	c->near->init.greeted = c->near->init.asks = false;
 	for (struct port *p = c->near->peers; p; p = p->next_peer)
 		p->init.greeted = false;
 	send_clear_reason(c->chain->route);
 }
 
-/* Forwards a message that a proxy had not read to the next component. */
+/* Forwards a message that a bypassed proxy had not read to the next component. */
 static void
 forward_past(struct port *gone, struct slice text)
 {
@@ -272,7 +272,7 @@ forward_past(struct port *gone, struct slice text)
 	}
 	c = m.kind == MSG_REQUEST ? call_find(gone, m.id) : NULL;
 	from = c ? c->from : NULL;
-	/* What a peer sends is for its proxy alone. */
+	/* Messages of a peer are for its proxy alone. */
 	if (peer.p && c)
 		send_failure(c, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
 	if (peer.p || m.what == ACP_CANCEL_REQUEST)
@@ -324,7 +324,7 @@ fail_unread(struct port *p)
 	static const char why[] = "the agent has closed its standard input";
 	struct call *c, *next;
 
-	/* What it has not read is counted when it has ended. */
+	/* Unread messages are counted when the process has ended. */
 	gather_unread(p);
 	flag_unread(p);
 	for (c = p->calls.open; c; c = next) {
@@ -334,7 +334,7 @@ fail_unread(struct port *p)
 	}
 }
 
-/* All that it wrote is read: what it was asked fails, what it has asked is withdrawn. */
+/* Everything that the process wrote has been read: fails the requests to it, and withdraws its own. */
 static void
 end_output(struct port *p)
 {
@@ -354,7 +354,7 @@ close_pipes(struct component *c, bool over)
 	FOR_PORTS(p, c) {
 		p->queue.live = false;
 		endpoint_close_out(&p->end);
-		/* A process that has left the group may hold a pipe: only what it has written so far is forwarded; the agent's for the grace period. */
+		/* A child that has left the group may hold the pipe. It is read no further than now; an agent's for the grace period. */
 		if (c->kind != KIND_AGENT && (over || c->kind == KIND_PROXY)) {
 			endpoint_drain(&p->end);
 			endpoint_pause(&p->end, false);
@@ -370,7 +370,7 @@ close_pipes(struct component *c, bool over)
 
 /* --- what comes in --- */
 
-/* A component, or the client, does not read what is written to it any more. */
+/* Handles that a component, or the client, does not read any more. */
 static void
 reader_left(struct port *p)
 {
@@ -403,10 +403,10 @@ input_ended(struct port *p)
 		end_output(p);
 	} else {
 		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "output (descriptor 7)" : "standard output");
-		/* Nothing follows one that may end: what it was asked fails before its neighbours see the end. */
+		/* No process follows: the requests to it fail before its neighbours see the end. */
 		if (c->kind != KIND_AGENT && walk_may_end(c))
 			send_all_ended(p);
-		/* Why an agent has ended is clear when its process has. */
+		/* The reason is known when the agent's process has ended. */
 		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.unread_end) == 0)
 			port_finish(p);
 	}
@@ -426,14 +426,14 @@ process_event(void *arg, enum endpoint_event event)
 		input_ended(p);
 		break;
 	case ENDPOINT_HUNG_UP:
-		/* What the death of a component means is clear when its process has ended. */
+		/* What follows is decided when the process has ended. */
 		if (!p->component)
 			end_begin(r->chain);
 		break;
 	case ENDPOINT_CLOSED:
 		if (p->end.out.error)
 			reader_left(p);
-		/* The component sees the end only if nobody holds the pipe. */
+		/* The component sees the end of its input only when no copy of the pipe is open. */
 		else if (p->queue.unread_end >= 0)
 			p->queue.unread_end = proc_close(p->queue.unread_end);
 		break;
