@@ -70,7 +70,7 @@ chain_insert(struct chain *ch, size_t at, const char *const *words)
 	size_t n, bytes = 0;
 	char **own, *to;
 
-	/* In one piece, as proc_words makes them. */
+	/* One allocation, as proc_words makes it. */
 	for (n = 0; words[n]; n++)
 		bytes += strlen(words[n]) + 1;
 	own = c ? malloc((n + 1) * sizeof(*own) + bytes) : NULL;
@@ -87,13 +87,13 @@ chain_insert(struct chain *ch, size_t at, const char *const *words)
 	return 0;
 }
 
-/* The words of a command, one after the other: of its argv, or of a shell's text up to its first operator. */
+/* Goes through the words of a command: those of argv, or those of a shell's text up to its first operator. */
 struct words {
 	char *const *argv;
-	const char *text; /* NULL: argv it is */
+	const char *text; /* NULL: argv has the words */
 };
 
-/* n is 0 at the end. */
+/* Returns the next word; n is 0 after the last. */
 static struct slice
 next_word(struct words *w)
 {
@@ -116,7 +116,7 @@ last_part(struct slice path)
 	return slice(path.p + n, path.n - n);
 }
 
-/* Does it run scripts? Then a component is named by its script. */
+/* Is the program an interpreter? A component is then named by its script. */
 static bool
 is_interpreter(struct slice name)
 {
@@ -132,7 +132,7 @@ is_interpreter(struct slice name)
 	return false;
 }
 
-/* The base name of the script that an interpreter runs; of the interpreter, where it has none. */
+/* The base name of the script that an interpreter runs, or of the interpreter if it runs none. */
 static struct slice
 script_name(struct slice interpreter, struct words *w)
 {
@@ -147,7 +147,7 @@ script_name(struct slice interpreter, struct words *w)
 	return interpreter;
 }
 
-/* The base name of the program or script; of a shell's command that of its first word that names one. */
+/* The base name of the program or script; in a shell's command, of the first word that names one. */
 static struct slice
 base_name(const struct component *c)
 {
@@ -183,7 +183,7 @@ name_component(struct chain *ch, struct component *c)
 	struct slice base = base_name(c);
 	unsigned same = 1;
 
-	/* The agent's name is taken before all others. */
+	/* The agent chooses its name first. */
 	if (c->kind < KIND_AGENT && slice_is(base, "agent"))
 		same++;
 	for (size_t i = 0; &ch->components[i] != c; i++)

@@ -1,4 +1,4 @@
-/* How the ports of a read chain are made. */
+/* Makes the ports of a read chain. */
 #include <stdlib.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -95,7 +95,7 @@ read_free(struct route *r)
 {
 	struct port *p;
 
-	/* A direct chain has none. */
+	/* A direct chain has no route. */
 	if (!r->ports)
 		return;
 	for (p = r->ports; p < r->ports + r->n; p++)

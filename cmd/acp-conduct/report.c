@@ -8,8 +8,8 @@
 #include "lib/run/proc.h"
 
 enum {
-	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
-	TAIL = 2048,            /* bytes of what a component said last */
+	LINE_LIMIT = 16 * 1024, /* bytes: a longer line comes in pieces, each of them a line */
+	TAIL = 2048,            /* bytes that are kept of a component's last lines */
 };
 
 static void
@@ -84,10 +84,10 @@ on_line(void *arg, enum input_got got, const struct line *line)
 
 	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
 		text.n--;
-	/* The last piece of a long line may be its newline alone. */
+	/* The last piece of a long line may be just its newline. */
 	if (got == INPUT_PIECE && text.n == 0)
 		return true;
-	/* Who names itself is not named twice. */
+	/* A line that begins with the component's name needs no other name. */
 	if (text.n > n + 2 && memcmp(text.p, s->name, n) == 0 && memcmp(text.p + n, ": ", 2) == 0)
 		named = slice(text.p + n + 2, text.n - n - 2);
 	else

@@ -1,4 +1,4 @@
-/* Where each line that is read goes. */
+/* Decides where each line goes that a port has read. */
 #include <inttypes.h>
 
 #include "life.h"
@@ -11,7 +11,7 @@ static const struct slice nothing = {NULL, 0};
 
 /* --- messages --- */
 
-/* Without its envelope. session: if the message itself does not name it. */
+/* Logs a message without its envelope. session: if the message itself does not name it. */
 static void
 log_message(struct port *p, const struct routed *routed, struct slice text, const struct msg *m, struct slice session)
 {
@@ -24,7 +24,7 @@ log_message(struct port *p, const struct routed *routed, struct slice text, cons
 	logs_message(p->route->logs, p, routed->to, routed->dir, text, &s, &routed->inner, session);
 }
 
-/* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
+/* Makes a new $/cancel_request without an envelope, with the id that the request has on its present hop. */
 static void
 cancel(struct port *p, const struct msg *m, struct routed *routed)
 {
@@ -34,7 +34,7 @@ cancel(struct port *p, const struct msg *m, struct routed *routed)
 	struct splices s = {.n = 0};
 	char number[SLICE_DIGITS];
 
-	/* The request has its response, or never existed. */
+	/* The request has its response already, or never existed. */
 	if (!c)
 		return;
 	c->cancelled = true;
@@ -47,11 +47,11 @@ cancel(struct port *p, const struct msg *m, struct routed *routed)
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	/* Not MSG_NOTIFICATION: those are counted as lost when a component dies; a cancel ends with its request. */
+	/* Not MSG_NOTIFICATION, because notifications count as lost when a component dies. A cancel is void without its request. */
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = m->text, .splices = &s});
 }
 
-/* Where it came from decides where it goes, and its envelope. 0; the code of the error with which it is refused. */
+/* Finds the destination of a message by its origin, and opens its envelope. 0, or the code of the error with which it is refused. */
 static int
 find_receiver(struct port *p, const struct msg *m, struct routed *routed, const char **why)
 {
@@ -93,7 +93,7 @@ find_receiver(struct port *p, const struct msg *m, struct routed *routed, const 
 	return code;
 }
 
-/* Is nobody there (any more) to whom this could be sent? */
+/* Has the receiver of this message gone, or is it not there yet? */
 static bool
 has_ended(const struct port *to)
 {
@@ -103,7 +103,7 @@ has_ended(const struct port *to)
 		(c->kind >= KIND_AGENT && to->queue.finishing)));
 }
 
-/* Does it wait for its first initialize? Filters see whatever passes. */
+/* Does the receiver wait for its first initialize? A filter gets any message. */
 static bool
 is_new(const struct port *to)
 {
@@ -203,7 +203,7 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	noise(p, line, why);
 	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
 		meant = unknown;
-	/* What is both, and has the id of a request that is open, was meant for that. */
+	/* A line that is like a request and like a response was meant as the response, if a request with its id is open. */
 	if (meant == MSG_REQUEST && memmem(line->text.p, line->text.n, "\"result\"", 8))
 		c = call_find(p, id);
 	if (c)
@@ -227,7 +227,7 @@ route_line(void *arg, enum input_got got, const struct line *line)
 		return true;
 	}
 	if (got == INPUT_TORN && p->component && p->component->kind < KIND_AGENT) {
-		/* A dying component's last line may be cut; the client's or the agent's only lacks its newline. */
+		/* The last line of a dying component may be cut. The last line of the client or the agent only lacks its newline. */
 		noise(p, line, "an incomplete line");
 		return true;
 	}

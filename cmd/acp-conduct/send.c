@@ -76,10 +76,10 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 	r->with.n = 0;
 	if (routed->envelope)
 		msg_unwrap(m, &routed->inner, &s);
-	/* From one envelope into another, where acp-conduct is itself a proxy: what belonged to the last hop is gone. */
+	/* From one envelope into another, where acp-conduct is itself a proxy: nothing of the last hop's envelope is kept. */
 	if (routed->envelope && wraps(to, routed->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
 		inner = routed->inner;
-		/* What a dead proxy had not read has the id of its hop there, not that of its sender. */
+		/* A message that a dead proxy had not read has the id of the proxy's hop, not the one that its sender gave it. */
 		inner.id = m->id;
 		msg_moved(text, s.at, s.n, bare.p, &inner);
 		text = buf_slice(&bare);
@@ -138,7 +138,7 @@ send_clear_reason(struct route *r)
 
 /* --- responses --- */
 
-/* What a process asks before it is ready it gets at once. */
+/* Requests that a process sends before it is ready get their responses at once. */
 static bool
 is_initializing(const struct port *p)
 {
@@ -160,7 +160,7 @@ send_refusal(struct port *p, const struct msg *m, const struct routed *routed, i
 	struct buf text = {0};
 
 	if (m->kind != MSG_REQUEST) {
-		/* That a chain ends has been reported. */
+		/* The end of the chain has been reported already. */
 		if (!p->route->chain->end.broken)
 			send_dropped(p, why, m->method);
 	} else if (msg_make_error(&text, m->id, code, why, data) < 0) {
@@ -249,7 +249,7 @@ send_all_ended(struct port *p)
 		send_ended(p->calls.open);
 }
 
-/* Not as MSG_NOTIFICATION: those are counted as lost when a component dies; a cancel ends with its request. */
+/* Not MSG_NOTIFICATION, because notifications count as lost when a component dies. A cancel is void without its request. */
 void
 send_cancel(const struct call *c)
 {

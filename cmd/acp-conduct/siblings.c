@@ -22,11 +22,11 @@ siblings_add_mcp(struct chain *ch)
 
 	if (!ch->has_proxies || !ch->has_agent)
 		return 0;
-	/* The agent is the last one. Options that the user has given to one of his own count. */
+	/* The agent is the last component. If the user has added an acp-mcp before it, that one and its options count. */
 	last = &ch->components[ch->n - 2];
 	if (last->kind == KIND_FILTER && chain_runs(last, mcp))
 		return 0;
-	/* Beside acp-conduct, because both come from one build; else in PATH. */
+	/* First beside acp-conduct, where the acp-mcp of the same build is; then in PATH. */
 	path = proc_beside(mcp);
 	if (!path || access(path, X_OK) != 0) {
 		free(path);
@@ -50,7 +50,7 @@ hop_name(const struct chain *ch, size_t hop)
 	return hop < ch->n ? ch->components[hop].name : "successor";
 }
 
-/* The hop that this number or name means, of n; n: none. */
+/* The hop, of n, that this number or name means; n: there is none. */
 static size_t
 hop_of(const struct chain *ch, size_t n, const char *text)
 {
@@ -65,7 +65,7 @@ hop_of(const struct chain *ch, size_t n, const char *text)
 	return hop;
 }
 
-/* Finds which share, 1 for the first, is at each hop; 0: none. 0 or -1. */
+/* Stores for each hop the number of the share there, from 1, or 0 for none. Returns 0 or -1. */
 static int
 find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char **why)
 {
@@ -86,7 +86,7 @@ find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, 
 	return 0;
 }
 
-/* The share that is number i, before the component at `hop`. */
+/* Adds share number i before the component at `hop`. */
 static int
 add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 {
@@ -100,7 +100,7 @@ add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char *
 			return -1;
 		words[2] = socket;
 	}
-	/* What cannot be listened at is refused before anything starts. */
+	/* A path at which acp-share could not listen is refused before anything starts. */
 	if (rendezvous_try(words[2], &wrong) == 0)
 		result = chain_insert(ch, hop, words);
 	else if (!wrong || asprintf(why, "--control %s: %s", words[2], wrong) < 0)
@@ -119,7 +119,7 @@ siblings_add_shares(struct chain *ch, const struct shares *s, char **why)
 	*why = NULL;
 	if (at)
 		r = find_hops(ch, s, at, n, why);
-	/* From the last one, so that those before it keep their numbers. */
+	/* From the last hop to the first, so that earlier components keep their indexes. */
 	for (hop = n; r == 0 && hop-- > 0;)
 		if (at[hop])
 			r = add_share(ch, s, at[hop], hop, why);

@@ -12,13 +12,13 @@ struct shares {
 };
 
 /*
- * Adds acp-mcp as the last component before the agent, so that the proxies can offer MCP servers of type acp; not if there is no proxy
- * or no agent, or if the user has added one there. If none is found, that is reported. Returns 0, or -1 with errno.
+ * Adds acp-mcp as the last component before the agent, so that the proxies can offer MCP servers of type acp. Adds nothing if there is no
+ * proxy or no agent, or if the user has added an acp-mcp there. Reports if acp-mcp is not found. Returns 0, or -1 with errno.
  */
 int siblings_add_mcp(struct chain *);
 /*
- * Adds acp-share to the hops of a chain whose components have names, and names all components again. Returns 0, or -1; *why is then a
- * text that the caller frees, or NULL out of memory.
+ * Adds acp-share at the hops that the options name. The components must have names, and are all named again. Returns 0, or -1 with the
+ * reason in *why, which the caller frees (NULL out of memory).
  */
 int siblings_add_shares(struct chain *, const struct shares *, char **why);
 

@@ -1,7 +1,7 @@
 /*
- * How a read chain ends. When the client has left, the end goes down: once the client's requests have their responses, and what it
- * sent has arrived, the inputs of filters are closed one after the other, and that of the agent last. When the agent has ended, the
- * end goes up: each component sees the end of its input when the one below has closed its output, and the client last.
+ * Ends a read chain. When the client has left, the end goes down: once the client's requests have their responses, and its other messages
+ * have arrived, the inputs of the filters are closed one after the other, and the agent's last. When the agent has ended, the end goes
+ * up: each component sees the end of its input when the one below has closed its output, and the client last.
  */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "send.h"
 
 enum {
-	CHECK_EVERY = 10 * 1000,   /* us between two checks of what is on its way down */
-	MOMENT = 1000 * 1000, /* us without progress and without work, after which what a component has read counts as dropped by it */
-	WORK = 20 * 1000,     /* us of processor time: less than that is no work, but a timer */
+	CHECK_EVERY = 10 * 1000,   /* us between two looks at the messages on their way down */
+	MOMENT = 1000 * 1000, /* us without progress and without work, after which a component counts as having dropped what it has read */
+	WORK = 20 * 1000,     /* us of processor time: less is no work, but a timer of the component */
 };
 
 bool
@@ -31,7 +31,7 @@ walk_client_left(struct chain *ch)
 	end_begin(ch);
 }
 
-/* Has all been read that it sent? */
+/* Has everything been read that the client sent? */
 static bool
 has_left(const struct route *r)
 {
@@ -56,20 +56,20 @@ walk_break(struct route *r, const char *why, int status)
 	loop_remove_timer(r->chain->loop, &r->init);
 	for (p = r->ports; p < r->ports + r->n; p++)
 		send_all_ended(p);
-	/* No proxy is initialized any more: what waits for that goes on. */
+	/* No proxy is initialized any more, so messages that wait for that go on. */
 	for (p = r->ports; p < r->ports + r->n; p++) {
 		if (!p->component || !life_runs(p->component))
 			continue;
 		life_event(p->component, EVENT_INITIALIZED);
 		port_go_live(p);
 	}
-	/* What the client has sent by now is still read. */
+	/* Messages that the client has sent by now are still read. */
 	walk_client_left(ch);
 }
 
 /* --- down --- */
 
-/* Is something on its way to the component, or is there no process that could read it yet? */
+/* Is a message on its way to the component, or has the component no process that could read it yet? */
 static bool
 is_under_way(const struct component *c)
 {
@@ -88,7 +88,7 @@ has_request_up(const struct call *c, bool sent)
 	return false;
 }
 
-/* Has it read a notification that it has not forwarded, or a response that it waited for, without responding itself? */
+/* Has the component read a notification that it has not forwarded, or got a response without responding in turn? */
 static bool
 owes_something(const struct component *c)
 {
@@ -124,7 +124,7 @@ is_quiet(struct route *r)
 	return !owes || (end_idle(ch) > MOMENT && now - r->walk.cpu_at > MOMENT);
 }
 
-/* Returns whether it has come further. */
+/* Moves the end down by as many components as it can. Returns whether it has moved. */
 static bool
 go_down(struct route *r, bool hurry)
 {
@@ -137,14 +137,14 @@ go_down(struct route *r, bool hurry)
 		if (c->kind == KIND_PROXY || c->kind == KIND_UP || c->life == LIFE_NONE || c->life >= LIFE_ENDED)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
-			/* Looks again, for nobody reports that a pipe is empty. */
+			/* Nothing reports that a pipe is empty, so look again. */
 			if (!r->walk.quiet.added)
 				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
 		}
 		if (!c->near->queue.finishing) {
 			moved = true;
-			/* Nobody will initialize it any more. */
+			/* Nobody will initialize the component any more. */
 			if (c->life == LIFE_STARTED && c->near->queue.held.n == 0)
 				port_go_live(c->near);
 			port_finish(c->near);
@@ -159,7 +159,7 @@ go_down(struct route *r, bool hurry)
 
 /* --- up --- */
 
-/* Is there nothing more to come from them? */
+/* Will nothing more come from these components? */
 static bool
 peers_are_over(const struct port *proxy)
 {
@@ -203,7 +203,7 @@ go_up(struct route *r)
 		if (c->kind != KIND_DOWN && endpoint_can_read(&c->near->end))
 			return;
 	}
-	/* What the client has sent by now is still refused. */
+	/* Requests that the client has sent by now are still refused. */
 	if (has_left(r))
 		port_finish(r->client);
 	else
@@ -219,7 +219,7 @@ walk_proceed(struct chain *ch, bool hurry)
 
 	if (r->flow_changed)
 		read_admit(r);
-	/* The client has hung up, and what it sent last finds no room: it is not read any further. */
+	/* The client has hung up, and its last messages find no room: they are not read. */
 	if (hurry && r->client->end.hung_up && !has_left(r)) {
 		endpoint_close_in(&r->client->end);
 		moved = true;
