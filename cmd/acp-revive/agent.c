@@ -9,9 +9,9 @@
 #include "revive.h"
 
 enum {
-	STDERR_LINE = 16 * 1024,      /* longer lines come in pieces, a line each */
+	STDERR_LINE = 16 * 1024,      /* bytes: a longer line comes in pieces, each of them a line */
 	TAIL = 2048,                  /* bytes of standard error that an error quotes */
-	HALF_CLOSED = 1 * 1000 * 1000, /* us between the end of a pipe and that of the process; then it is killed */
+	HALF_CLOSED = 1 * 1000 * 1000, /* us that a process may run after it has closed a pipe; then it is killed */
 };
 
 void
@@ -37,7 +37,7 @@ agent_close(struct revive *r)
 	}
 }
 
-/* --- what it does --- */
+/* --- its standard error and its end --- */
 
 static bool
 relay_error(void *arg, enum input_got got, const struct line *line)
@@ -69,7 +69,7 @@ on_event(void *arg, enum endpoint_event event)
 
 	if (closed && !a->ended && !a->half_closed.added)
 		loop_add_timer(r->loop, &a->half_closed, HALF_CLOSED);
-	/* The agent sees the end only if nobody holds the pipe. */
+	/* The agent sees the end of its input only when no copy of the pipe is open. */
 	if (event == ENDPOINT_CLOSED && !closed)
 		a->unread = proc_close(a->unread);
 	revive_changed(r);
@@ -92,7 +92,7 @@ on_exit_of_process(void *arg, int status)
 	r->agent.ended = true;
 	r->agent.status = status;
 	loop_remove_timer(r->loop, &r->agent.half_closed);
-	/* Processes that it has started must not write beside the next agent. */
+	/* Processes that the agent has started must not write beside the next agent. */
 	proc_signal(r->agent.child.pid, SIGKILL);
 	endpoint_drain(&r->agent.pipes);
 	revive_changed(r);
@@ -109,7 +109,7 @@ agent_get_unread(struct agent *a, struct buf *to)
 	need(io_unread(a->unread, to));
 	a->unread = -1;
 	need(output_take(&a->pipes.out, to));
-	/* Without the end of a line that was half read, which is no JSON object: it has a bracket too many. */
+	/* Skips the rest of a line that the agent had partly read. It is no JSON object: it has a bracket too many. */
 	text = buf_slice(to);
 	if (line_next(&text, &first) && first.n > 0 && msg_scan(first, &m, NULL) == MSG_NOISE) {
 		memmove(to->p, text.p, text.n);

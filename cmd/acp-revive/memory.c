@@ -1,10 +1,10 @@
-/* What is noted for the next process, from the responses and updates of this one. */
+/* Stores what a later process needs, from the responses and updates of the present one. */
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "revive.h"
 
-/* Beyond either bound the least recently used session is forgotten. */
+/* Beyond either of these bounds the least recently used session is forgotten. */
 enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
 
 static void
@@ -74,7 +74,7 @@ memory_use_session(struct memory *m, const struct msg *msg)
 		return NULL;
 	DL_DELETE(m->sessions, s);
 	DL_APPEND(m->sessions, s);
-	/* The agent itself responds to what opens a session again, or ends it. */
+	/* A request that opens a lost session again, or ends it, goes to the agent. */
 	if (acp_opens_session(msg->what) || msg->what == ACP_SESSION_CLOSE || msg->what == ACP_SESSION_DELETE)
 		return NULL;
 	return s->lost.n ? s : NULL;
@@ -92,7 +92,7 @@ memory_read_settings(struct slice result, enum setting first, struct buf setting
 		set(&settings[i], memory_get(result, members[i].path, members[i].type));
 }
 
-/* The params that restore a session: those that opened it, with its own id and without a wish for its history. */
+/* The params that restore a session: those that opened it, with the session's id, and without a request for its history. */
 static void
 set_params(struct revive_session *s, struct slice params)
 {
@@ -114,7 +114,7 @@ note_opened(struct memory *m, const struct request *request, struct slice params
 	struct slice id = json_get_string(result, acp_session_id);
 	struct revive_session *s;
 
-	/* The result may lack the id of a session that the request names. */
+	/* The result of a request that names a session may lack the id. */
 	if (!id.p && request->what != ACP_SESSION_NEW && request->what != ACP_SESSION_FORK)
 		id = request->session;
 	if (!id.p)
@@ -165,7 +165,7 @@ note_initialized(struct memory *m, struct slice params, struct slice result)
 	uint64_t version;
 
 	m->version2 = json_u64(json_get(result, acp_protocol_version), &version) && version == 2;
-	/* Version 2's baseline of sessions includes session/resume. */
+	/* In version 2 an agent with sessions has session/resume. */
 	m->resumes = memory_get(result, m->version2 ? "capabilities.session" : "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p;
 	m->loads = memory_get(result, "agentCapabilities.loadSession", JSON_TRUE).p;
 	m->notices = memory_get(params, "clientCapabilities.session.notices", JSON_OBJECT).p ||

@@ -1,5 +1,5 @@
 /*
- * Brings a new process of the agent to where the last one was: initialize, authenticate, and then one session after the other:
+ * Gives a new process of the agent the sessions of the last one: initialize, authenticate, and then for one session after the other
  * session/resume if the agent has it, else session/load; then the mode, the model and the options that differ.
  */
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "revive.h"
 
-/* How many processes may die of the restoration of one session. */
+/* How many processes may die while they restore the same session. */
 enum { TRIES = 2 };
 
 void
@@ -33,7 +33,7 @@ ask(struct revive *r, const char *method, struct slice params)
 
 /* --- one session after the other --- */
 
-/* The session cannot be restored. error: the agent's, or p NULL. */
+/* Notes that the session cannot be restored. error: the agent's, or p NULL. */
 static void
 lose(struct revive_session *s, const char *why, struct slice error)
 {
@@ -81,7 +81,7 @@ current_value(struct slice option)
 	return type == JSON_STRING || type == JSON_TRUE || type == JSON_FALSE ? value : slice(NULL, 0);
 }
 
-/* Version 1 calls it id, version 2 configId. */
+/* The id of an option, which version 1 calls id, and version 2 configId. */
 static struct slice
 option_id(struct slice option)
 {
@@ -96,7 +96,7 @@ same_value(struct slice a, struct slice b)
 	return slice_eq(a, b) || json_string_eq(a, b);
 }
 
-/* Has the new process this option, with another value? */
+/* Does the new process have this option, with another value? */
 static bool
 differs(struct slice options, struct slice id, struct slice value)
 {
@@ -121,7 +121,7 @@ ask_for(struct revive *r, const char *method, const struct json_member *members)
 	ask(r, method, buf_slice(&params));
 }
 
-/* Asks for the next setting that differs; one option may depend on another. Then for the next session. */
+/* Sends a request for the next setting that differs (one option may depend on another), or after the last for the next session. */
 static void
 set_next(struct revive *r)
 {

@@ -1,8 +1,8 @@
 /*
- * While all is well, lines pass as they are; open requests, and what the next process must know, are noted on the way. When the agent
- * dies, what it had not read is taken back, its other requests fail, and a new process is brought to where the last one was; the
- * client's messages wait for that. From the second process on, requests of the agent get ids of ours on their way to the client, because
- * each process begins to count anew, and the client may respond to the last one late.
+ * While the agent runs, lines pass as they are; open requests, and what a later process needs, are stored on the way. When the agent dies,
+ * the lines that it had not read are taken back, its other requests fail, and a new process gets the sessions of the last one, while the
+ * client's messages wait. From the second process on, requests of the agent get new ids on their way to the client: each process
+ * counts its ids from the beginning, and the client may respond late to the process before.
  */
 #include "revive.h"
 
@@ -37,7 +37,7 @@ request_open(struct revive *r, enum acp_side from, const struct msg *m, struct s
 	need(request && (!kept.p || request->owner) ? 0 : -1);
 }
 
-/* What is kept with a request, which may be NULL. */
+/* The owner of a request as text; the request may be NULL. */
 static struct slice
 kept_with(const struct request *request)
 {
@@ -72,7 +72,7 @@ notify(struct revive *r, const char *method, const struct buf *params)
 
 /* --- client to agent --- */
 
-/* A line of the client to an agent that is ready for it; a response gets the agent's own id, where the client got one of ours. */
+/* Sends a line of the client to the agent, which is ready for it. A response gets the agent's own id back, if the request had got a new one. */
 static void
 forward_down(struct revive *r, const struct line *line, bool torn)
 {
@@ -85,7 +85,7 @@ forward_down(struct revive *r, const struct line *line, bool torn)
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
 		request = requests_find(r->requests, ACP_AGENT, m.id);
-		/* A late response to a process that is gone. */
+		/* The process that asked is gone. */
 		if (!request && r->deaths.processes > 1)
 			return;
 		if (!request)
@@ -126,7 +126,7 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 		else
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
-		/* The restoration may wait for it. */
+		/* The restoration may wait for this response. */
 		forward_down(r, line, false);
 	} else {
 		need(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
@@ -136,7 +136,7 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 
 /* --- the end of a restoration --- */
 
-/* Says in a session that it goes on, or is lost. */
+/* Tells the client in a session that the session goes on, or is lost. */
 static void
 send_notice(struct revive *r, struct revive_session *s)
 {
@@ -151,7 +151,7 @@ send_notice(struct revive *r, struct revive_session *s)
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }
 
-/* Version 2: ends the turn, whose prompt has its response already. */
+/* Ends the turn in version 2, in which the prompt has its response already. */
 static void
 send_idle(struct revive *r, struct revive_session *s)
 {
@@ -164,7 +164,7 @@ send_idle(struct revive *r, struct revive_session *s)
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }
 
-/* Says so to the client, and forwards what has waited. */
+/* Ends the restoration: tells the client, and forwards the lines that have waited. */
 static void
 finish_restoration(struct revive *r)
 {
@@ -189,7 +189,7 @@ finish_restoration(struct revive *r)
 
 /* --- agent to client --- */
 
-/* A request of a later process gets an id of ours; so does its cancellation. False: the line goes nowhere. */
+/* Gives a request of a later process, and its cancellation, a new id. False: the line goes nowhere. */
 static bool
 renumber(struct revive *r, const struct line *line, struct msg *m)
 {
@@ -246,7 +246,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 		request_open(r, ACP_AGENT, &m, slice(NULL, 0));
 		break;
 	case MSG_NOTIFICATION:
-		/* The client has the history already. */
+		/* A history that is replayed: the client has it already. */
 		if (r->state == RESTORING && m.what == ACP_SESSION_UPDATE)
 			return true;
 		if (r->deaths.processes > 1 && m.what == ACP_CANCEL_REQUEST) {
@@ -257,7 +257,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 			memory_note_update(&r->memory, &m);
 		break;
 	case MSG_NOISE:
-		/* The beginning of a line that a dying process did not complete would be garbage before the next one's. */
+		/* The half line of a dying process would spoil the first line of the next one. */
 		if (got == INPUT_TORN && r->memory.initialize.n && endpoint_can_read(&r->client))
 			return true;
 		break;
@@ -280,7 +280,7 @@ for_each_request(struct revive *r, struct slice lines, void (*fn)(struct revive 
 			fn(r, &m);
 }
 
-/* A request that the dead process had not read is opened when it is sent again. */
+/* Closes a request that the dead process had not read: it is opened again when the line is sent again. */
 static void
 forget_unread(struct revive *r, const struct msg *m)
 {
@@ -299,7 +299,7 @@ fail(struct revive *r, const struct msg *m)
 	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
 }
 
-/* Fails the client's open requests and cancels the agent's. Returns how many failed. */
+/* Fails the client's open requests, and cancels the agent's. Returns how many have failed. */
 static size_t
 fail_open(struct revive *r)
 {
@@ -322,7 +322,7 @@ fail_open(struct revive *r)
 	return n;
 }
 
-/* May it be started once more? */
+/* Does --restarts allow to start the agent once more? */
 static bool
 may_return(struct revive *r)
 {
@@ -338,7 +338,7 @@ may_return(struct revive *r)
 	return true;
 }
 
-/* The agent has ended for good: so does what the client reads, as soon as all is written. */
+/* Ends the client's input, as soon as everything is written, because the agent has ended for good. */
 static void
 end(struct revive *r)
 {
@@ -361,7 +361,7 @@ end(struct revive *r)
 		loop_stop(r->loop);
 }
 
-/* Starts the next process. */
+/* Starts the next process, and its restoration. */
 static void
 start_again(struct revive *r)
 {
@@ -370,7 +370,7 @@ start_again(struct revive *r)
 	size_t sessions, failed;
 
 	agent_get_unread(&r->agent, &unread);
-	/* While sessions are restored these are requests of ours, and responses to the process that has died. */
+	/* During the restoration these are acp-revive's own requests, and the client's responses to the process that has died. */
 	if (r->state == RESTORING)
 		unread.n = 0;
 	for_each_request(r, buf_slice(&unread), forget_unread);
@@ -391,7 +391,7 @@ start_again(struct revive *r)
 	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how, failed, sessions);
 }
 
-/* The process has ended, and all that it wrote has been read. */
+/* Goes on after the end of a process, once everything that it wrote has been read. */
 static void
 agent_ended(struct revive *r)
 {
@@ -407,7 +407,7 @@ agent_ended(struct revive *r)
 
 /* --- the end, and the loop --- */
 
-/* Decides, before the loop waits again, which side is read, and whether the end has come. */
+/* Decides, before the loop waits again, which sides are read, and whether the end has come. */
 static void
 settle(void *arg)
 {
@@ -421,7 +421,7 @@ settle(void *arg)
 	}
 	endpoint_pause(&r->client, r->agent.pipes.out.full || r->waiting.n > WAITING);
 	endpoint_pause(&r->agent.pipes, r->client.out.full);
-	/* The client has left. What it sent last still goes to an agent that is being restored. */
+	/* The client has left. Its last messages still go to an agent that is being restored. */
 	if (!endpoint_can_read(&r->client) && !r->end.begun && (r->state == RUNNING || r->waiting.n == 0)) {
 		r->end.begun = true;
 		endpoint_finish(&r->agent.pipes);
@@ -438,11 +438,11 @@ on_client_event(void *arg, enum endpoint_event event)
 	if (event == ENDPOINT_CLOSED && r->state == OVER)
 		loop_stop(r->loop);
 	else if (event == ENDPOINT_CLOSED)
-		endpoint_drain(&r->client); /* nobody reads what the agent says: as if the client had left */
+		endpoint_drain(&r->client); /* a client that does not read has left */
 	revive_changed(r);
 }
 
-/* The restoration makes no progress, or the end does not. */
+/* Handles that the restoration, or the end, has made no progress. */
 static void
 on_timer(void *arg)
 {
@@ -464,7 +464,7 @@ on_timer(void *arg)
 	}
 }
 
-/* The first signal: as if the client had left. The second ends the agent. */
+/* Takes the first signal as the client's leaving. The second ends the agent. */
 static void
 on_signal(void *arg, int signal)
 {
