@@ -15,11 +15,11 @@
 #include "lib/run/system.h"
 
 enum {
-	CONNECTIONS = 32,         /* at once; others wait */
+	CONNECTIONS = 32,         /* at the same time; further ones wait */
 	REQUEST_LIMIT = 64 * 1024,
-	CONNECTION_TIME = 5 * 1000000, /* us: limit of a whole connection */
-	RETRY = 200 * 1000,       /* us until the next try, where there were no descriptors left */
-	PIPE = 1024 * 1024,       /* bytes of a watcher's, where the system allows it */
+	CONNECTION_TIME = 5 * 1000000, /* us, for a whole connection */
+	RETRY = 200 * 1000,       /* us until the next try, if no descriptor was left */
+	PIPE = 1024 * 1024,       /* bytes of a watching guest's pipe, if the system allows it */
 };
 
 struct conn {
@@ -83,7 +83,7 @@ put_list(const struct share *s, struct buf *to)
 	return failed ? -1 : 0;
 }
 
-/* The descriptor for a new guest. -1 with errno. */
+/* Makes the descriptor for a new guest. -1 with errno. */
 static int
 new_guest(struct share *s, enum attach_want want)
 {
@@ -91,7 +91,7 @@ new_guest(struct share *s, enum attach_want want)
 
 	if ((want == ATTACH_WATCH ? proc_pipe(ends) : socket_pair(ends)) < 0)
 		return -1;
-	/* A wish: where it is not granted copies may only be lost sooner. */
+	/* If the system refuses this size, copies are only lost sooner. */
 	if (want == ATTACH_WATCH)
 		system_set_pipe_size(ends[1], PIPE);
 	if (guest_add(s, ends[1], want) == 0)
@@ -100,7 +100,7 @@ new_guest(struct share *s, enum attach_want want)
 	return -1;
 }
 
-/* The reply that lets a guest in goes at once, with its descriptor: nothing is queued before it. 0, or -1: it cannot be sent. */
+/* Sends the reply that lets a guest in, with its descriptor, at once: nothing is queued before it. 0, or -1: it cannot be sent. */
 static int
 attach(struct conn *c, struct slice hop, enum attach_want want, struct buf *to)
 {
@@ -129,7 +129,7 @@ attach(struct conn *c, struct slice hop, enum attach_want want, struct buf *to)
 
 /* --- requests --- */
 
-/* Appends the reply. 0, or -1: there is none. */
+/* Appends the reply to a request. 0, or -1: there is none. */
 static int
 handle_request(struct conn *c, struct slice line, struct buf *to)
 {
@@ -170,7 +170,7 @@ on_event(void *arg, enum endpoint_event event)
 {
 	struct conn *c = arg;
 
-	/* It has left without a request; or its reply is sent, or cannot be. */
+	/* The other side has left without a request, or the reply is sent, or it cannot be sent. */
 	if (event == ENDPOINT_ENDED || !endpoint_can_write(&c->peer))
 		hang_up(c);
 }
@@ -202,7 +202,7 @@ static void
 accept_ready(void *arg, short revents)
 {
 	struct share *s = arg;
-	/* A connection takes two descriptors: one is kept free for it. */
+	/* A connection takes two descriptors, so one is kept free for it. */
 	int spare = fcntl(s->at.fd, F_DUPFD_CLOEXEC, 0), fd = spare < 0 ? -1 : socket_accept(s->at.fd), error = errno;
 
 	(void)revents;
@@ -213,7 +213,7 @@ accept_ready(void *arg, short revents)
 		frame_warn(s->frame, "%s: a process of another user was refused", s->at.path);
 	if (fd < 0 && (errno == EPERM || errno == EAGAIN))
 		return;
-	/* No descriptors are left: new connections wait. */
+	/* No descriptor is left: new connections wait. */
 	if (fd < 0 || !conn_new(s, fd))
 		loop_add_timer(frame_loop(s->frame), &s->accept_timer, RETRY);
 	listen_on(s);

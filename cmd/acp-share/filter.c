@@ -1,4 +1,4 @@
-/* acp-share: what passes is forwarded as it is, and copied to the guests. */
+/* acp-share: forwards messages as they are, and copies them to the guests. */
 #include <stdlib.h>
 
 #include "cmd/acp-share/share.h"
@@ -21,7 +21,7 @@ response(void *state, struct frame *f, void *tag, const struct message *message)
 		guests_response(state, tag, message);
 }
 
-/* When the client has left, nobody sends to the agent any more, but it may still respond. */
+/* When the client has left, no guest may send to the agent any more, but the agent may still respond. */
 static void
 side_ended(struct share *s, enum acp_side side)
 {

@@ -1,4 +1,4 @@
-/* One connection at the socket: what a guest sees, what it may send, and how it ends. */
+/* The guests: what they see, what they may send, and how they end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -11,30 +11,30 @@
 #include "lib/run/endpoint.h"
 
 enum {
-	COPIES = 1024 * 1024,        /* bytes that may wait for a guest; beyond it copies are lost, until half of it is read ... */
-	RESPONSES = 8 * 1024 * 1024, /* ... and one who lets so much wait is detached instead of losing a response */
-	OPEN = 1000,                 /* requests of one guest */
-	OPEN_IN_ALL = 10000,         /* those of guests that have left count, too */
-	RECORD = 64 * 1024,          /* what a record may hold beside its message */
+	COPIES = 1024 * 1024,        /* bytes queued for a guest, beyond which copies are lost until the guest has read half of them */
+	RESPONSES = 8 * 1024 * 1024, /* bytes queued for a guest, beyond which it is detached, because a response is never lost */
+	OPEN = 1000,                 /* open requests of one guest */
+	OPEN_IN_ALL = 10000,         /* open requests of all guests, also of those that have left */
+	RECORD = 64 * 1024,          /* bytes that a record may have beside its message */
 	CHUNK = 64 * 1024,           /* bytes of copies in one block */
-	LAST_MS = 2000,              /* how long the end waits for those who read ... */
-	STILL_MS = 250,              /* ... and where none does */
+	LAST_MS = 2000,              /* how long the end waits for guests that read */
+	STILL_MS = 250,              /* how long the end waits while no guest reads */
 };
 
 struct guest {
 	struct share *share;
 	struct endpoint end;
 	uint64_t number;
-	size_t open; /* requests */
+	size_t open; /* how many requests it has open */
 	bool answers, losing;
-	uint64_t lost; /* copies that were not reported yet */
+	uint64_t lost; /* copies that are lost, and not reported yet */
 	struct guest *prev, *next;
 };
 
 struct call {
-	struct guest *guest; /* NULL: it has its response, or has left */
+	struct guest *guest; /* NULL: the guest has its response, or has left */
 	enum acp_direction dir;
-	struct buf id, sent; /* the guest's id, and the one on the wire */
+	struct buf id, sent; /* the id that the guest gave, and the one on the wire */
 	bool cancelled;
 	struct call *prev, *next;
 };
@@ -61,14 +61,14 @@ report_lost(struct guest *g)
 	}
 }
 
-/* A block with this record, which all guests share. It is the caller's to drop. NULL out of memory. */
+/* Puts the record into a block that all guests share. The caller drops it. NULL out of memory. */
 static struct block *
 share_record(struct share *s, struct slice *record)
 {
 	struct block *b = s->chunk;
 	bool fits = record->n <= CHUNK;
 
-	/* Nobody has anything of it unread. */
+	/* All guests have read everything in this block. */
 	if (b && b->owners == 1)
 		s->used = 0;
 	if (!b || !fits || b->cap - s->used < record->n) {
@@ -122,7 +122,7 @@ guests_copy(struct share *s, int built, const struct guest *except)
 	s->record.n = 0;
 }
 
-/* What is meant for one guest alone is never lost: who cannot get it is detached, and may begin anew. */
+/* Sends a record to one guest alone. Such a record is never lost: a guest that has no room for it is detached, and may attach again. */
 static void
 send_to_guest(struct guest *g, int built, const struct buf *record)
 {
@@ -136,7 +136,7 @@ send_to_guest(struct guest *g, int built, const struct buf *record)
 	}
 }
 
-/* What a guest wrote goes nowhere. */
+/* Tells a guest that its message goes nowhere. */
 static void
 reject(struct guest *g, const char *why)
 {
@@ -147,7 +147,7 @@ reject(struct guest *g, const char *why)
 	send_to_guest(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
 }
 
-/* An error instead of a response. dir: the request's. */
+/* Sends a guest an error in the place of a response. dir: that of the request. */
 static void
 send_error_to_guest(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
 {
@@ -201,7 +201,7 @@ cancel(const struct guest *g, struct call *c)
 		c->cancelled = true;
 }
 
-/* The guest names its own id. If it has its response already, or was never sent, there is nothing to cancel. */
+/* Cancels the request that a guest names by its own id, unless it has its response already or was never sent. */
 static void
 cancel_by_id(struct guest *g, struct slice id)
 {
@@ -234,11 +234,11 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 	if (buf_add_slice(&c->id, m->id) == 0)
 		r = frame_request_for(s->frame, dir, text, c, &sent);
 	if (r == 0 && msg_scan(buf_slice(&sent), &request, NULL) == MSG_REQUEST) {
-		/* Without its id it cannot be cancelled. */
+		/* Without its id the request could not be cancelled. */
 		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
 		show(g, dir, buf_slice(&sent));
 	} else {
-		/* The frame may have it by now. */
+		/* The frame may have taken the message. */
 		g->open--;
 		c->guest = NULL;
 	}
@@ -282,7 +282,7 @@ guests_over(struct share *s, enum acp_direction dir, const char *why)
 
 /* --- what a guest sends --- */
 
-/* Why this message does not go on, and with which code; NULL: it does. */
+/* Why this message of a guest must not be sent, and the code of the error; NULL: it may. */
 static const char *
 objection(const struct guest *g, const struct msg *m, enum acp_direction dir, int *code)
 {
@@ -307,8 +307,8 @@ objection(const struct guest *g, const struct msg *m, enum acp_direction dir, in
 }
 
 /*
- * To a question of the agent, of which the guest says when it was asked: the agent may have used its id again since. The first
- * response counts. The second guest cannot know that, so it gets no error.
+ * Handles a guest's response to a question of the agent. The guest says when the question was asked, because the agent may have used its
+ * id again. The first response counts; a guest that is second cannot know that, so it gets no error.
  */
 static void
 respond(struct guest *g, const struct msg *m, enum acp_direction dir, struct slice t)
@@ -375,7 +375,7 @@ handle_record(struct guest *g, struct slice line)
 		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");
 }
 
-/* Would its messages add to a full queue, or do copies and responses wait for it to read? */
+/* Must a guest not be read, because the queue for its messages is full, or because it does not read its own queue? */
 static bool
 must_wait(struct guest *g)
 {
@@ -433,7 +433,7 @@ guests_settle(struct share *s)
 	}
 }
 
-/* One that has left is still read to its end. */
+/* Handles the end of a guest. One that has left is still read to its end. */
 static void
 on_event(void *arg, enum endpoint_event event)
 {
@@ -466,7 +466,7 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	return -1;
 }
 
-/* Writes what finds room, and waits for more room. False: all is written, or none of them reads. */
+/* Writes what the guests have room for, and waits until they have more. False: everything is written, or no guest reads. */
 static bool
 write_some(struct share *s)
 {

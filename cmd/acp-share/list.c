@@ -1,4 +1,4 @@
-/* --list: what this user shares, as each acp-share says it. */
+/* --list: the streams that this user shares, as each acp-share describes its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@
 #include "lib/run/directory.h"
 #include "lib/run/proc.h"
 
-enum { RESPONSE_TIME = 1000000 /* us: how long to wait for one response */ };
+enum { RESPONSE_TIME = 1000000 /* us, for one response */ };
 
 static const char *const names[] = {"PID", "SINCE", "CLIENT", "AGENT", "HOP", "SESSIONS", "DIRECTORY", "SOCKET"};
 enum { PID, SINCE, CLIENT, AGENT, HOP, SESSIONS, DIRECTORY, SOCKET, COLUMNS };
 
-/* A table is its cells, row by row, each plain text with a NUL at its end. */
+/* A table: its cells, row by row, each a plain text with a NUL at its end. */
 static int
 add_cell(struct buf *table, struct slice text)
 {
 	return text_plain(table, text.n ? text : slice_of("-")) < 0 ? -1 : buf_add(table, "", 1);
 }
 
-/* A number, a string, or the ids of the objects in a list, for people. */
+/* Appends a number, a string, or the ids of the objects in a list, for people. */
 static int
 put_value(struct buf *to, struct slice value)
 {
@@ -47,7 +47,7 @@ put_value(struct buf *to, struct slice value)
 	}
 }
 
-/* response: p NULL if there is none. */
+/* Appends a row of the table. response: p NULL if there is none. */
 static int
 add_row(struct buf *table, const char *path, struct slice response)
 {
@@ -61,7 +61,7 @@ add_row(struct buf *table, const char *path, struct slice response)
 	int i, r = 0;
 
 	if (!response.p || json_scan(response, JSON_DEPTH, keys, SOCKET, values, NULL) != JSON_OBJECT) {
-		/* Its name in the directory is its process id. */
+		/* The name of the socket in the directory is the process id. */
 		values[PID] = slice_of(strrchr(path, '/') + 1);
 		values[AGENT] = slice_of(silent);
 	}
@@ -95,7 +95,7 @@ put_table(const struct buf *table, struct buf *to)
 	return r;
 }
 
-/* The response with the socket as its first member. */
+/* Appends the response, with the socket as its first member. */
 static int
 put_object(struct buf *to, const char *path, struct slice response)
 {
@@ -108,7 +108,7 @@ put_object(struct buf *to, const char *path, struct slice response)
 	return buf_add_slice(to, slice_between(members + 1, response.p + response.n)) < 0 ? -1 : buf_add_string(to, "\n");
 }
 
-/* What is shared at this socket. 1, 0 where nobody listens there any more, or -1. */
+/* Adds the stream that is shared at this socket. 1; 0: no process listens there any more; -1: out of memory. */
 static int
 add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 {

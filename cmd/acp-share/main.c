@@ -46,7 +46,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* Before anything is started: what cannot be shared is refused. */
+/* Before anything is started, refuses a socket at which it could not listen. */
 static void
 listen_at(struct share *s, const char *where)
 {

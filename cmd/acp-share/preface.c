@@ -9,15 +9,15 @@
 #include "lib/recording/recording.h"
 #include "lib/session/session.h"
 
-/* Beyond this the session that was silent for longest is forgotten; and the oldest request without a response. */
+/* Beyond these bounds the session that has been silent for longest is forgotten, or the oldest request without a response. */
 enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024, WAITING_BYTES = 256 * 1024 };
 
-enum { OPENED = ACP_PARTS /* beside the parts: how the session was opened */ };
+enum { OPENED = ACP_PARTS /* the part of a session that follows those of lib/acp: its opening */ };
 
-/* What is remembered of a session: of a tool call that runs, and of a sub-agent, the first message and the last. */
+/* One part of what is remembered of a session. Of a running tool call, and of a sub-agent, it has the first message and the last. */
 struct item {
 	int part;
-	struct buf id; /* of these two, as it was spelled */
+	struct buf id; /* of the tool call or the sub-agent, as the agent spelled it */
 	struct exchange all;
 	struct item *prev, *next;
 };
@@ -78,7 +78,7 @@ remember(struct preface *p, struct passed *m, const struct message *s)
 	m->from = s->from;
 	m->t = s->t;
 	m->number = ++p->number;
-	/* Without memory it is as if it had not been sent. */
+	/* Out of memory the message is left out. */
 	(void)buf_add_slice(&m->text, s->line);
 }
 
@@ -125,7 +125,7 @@ wait_for_response(struct preface *p, const struct message *s)
 		waiting_free(p, p->waiting);
 }
 
-/* The request of a response, to have: empty where it is not remembered. */
+/* Takes over the request of a response; empty if it is not remembered. */
 static struct passed
 remove_waiting(struct preface *p, const struct message *s)
 {
@@ -177,7 +177,7 @@ find_item(const struct open_session *s, int part, struct slice id)
 	return i;
 }
 
-/* A response's request is taken over; else it is NULL. A call is remembered until it ends. */
+/* Remembers a message of a session. request: that of a response, which is taken over, or NULL. A tool call is remembered until it ends. */
 static void
 see_item(struct preface *p, struct open_session *s, int part, const struct message *m, struct passed *request)
 {
@@ -237,7 +237,7 @@ find(const struct preface *p, struct slice id)
 	return s;
 }
 
-/* The session of this name; one that is new, where there is none. It becomes the last. NULL out of memory. */
+/* The session of this id, which is made if there is none, and becomes the last in the order. NULL out of memory. */
 static struct open_session *
 session_of(struct preface *p, struct slice id)
 {
@@ -270,17 +270,17 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	SCOPED struct buf id = {0};
 	int part;
 	bool passes = what == ACP_SESSION_PROMPT || what == ACP_REQUEST_PERMISSION || what == ACP_ELICITATION_CREATE;
-	/* An update of the title may come without one, and says nothing of it then. */
+	/* An update of the title without a title leaves the title as it is. */
 	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p && !passes
 		: acp_part_of_update(m->msg.params) != ACP_PART_INFO || json_path(m->msg.params, "update.title").p;
 
 	if (m->msg.kind == MSG_RESPONSE)
 		request = remove_waiting(p, m);
 	if ((!changes && what != ACP_SESSION_PROMPT) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
-		/* It leaves all as it was. */
+		/* This message changes nothing. */
 	} else if (what == ACP_SESSION_PROMPT || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
 		s = find(p, buf_slice(&id));
-		/* No call survives its turn. */
+		/* A tool call ends with its turn at the latest. */
 		if (s && what == ACP_SESSION_PROMPT)
 			calls_free(p, s);
 		else if (s)
@@ -361,7 +361,7 @@ preface_put(const struct preface *p, struct buf *to)
 
 /* --- the list --- */
 
-/* "NAME VERSION" of a peer, as its part of the initialization says it (v2 has another name for the member). */
+/* Appends "NAME VERSION" of a peer, from its message of the initialization (the member has another name in version 2). */
 static int
 put_peer(struct slice hello, const char *member, struct buf *to)
 {

@@ -1,4 +1,4 @@
-/* share: shared by the files of acp-share. */
+/* share: what the files of acp-share have in common. */
 #ifndef SHARE_H
 #define SHARE_H
 
@@ -7,7 +7,7 @@
 #include "lib/attach/rendezvous.h"
 #include "lib/frame/frame_options.h"
 
-/* At the same time. */
+/* Guests at the same time. */
 enum { GUESTS = 100 };
 
 struct call;
@@ -19,18 +19,18 @@ struct share {
 	const char *name;        /* of the hop (--name) */
 	bool answers;            /* --answers */
 	struct rendezvous at;
-	bool restarted;          /* the stream was initialized before this process came */
+	bool restarted;          /* the stream was initialized before this process was started */
 	struct preface preface;
 	struct guest *guests;
 	size_t nguests;
-	uint64_t ever;           /* guests that have attached so far */
-	struct call *calls;      /* requests of guests that are open, oldest first */
+	uint64_t ever;           /* how many guests have attached so far */
+	struct call *calls;      /* the open requests of guests, the oldest first */
 	size_t ncalls;
 	uint64_t messages[ACP_DIRECTIONS];
-	const char *over[ACP_DIRECTIONS]; /* why nothing more may be sent in that direction; NULL: it may */
-	size_t limit;            /* of a line, bytes */
+	const char *over[ACP_DIRECTIONS]; /* why a guest may not send anything more in this direction; NULL: it may */
+	size_t limit;            /* bytes of the longest line */
 	struct buf record;
-	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
+	struct block *chunk;     /* the last copies, which all guests share; and how much of the block is used */
 	size_t used;
 	/* Private to door.c. */
 	struct loop_fd listener;
@@ -51,19 +51,19 @@ void door_open(struct share *);
 void door_close(struct share *);
 
 /* guest.c: a guest watches (reads a recording of the stream from fd, a pipe), or also writes records (fd is a socket). */
-/* A message is forwarded, perhaps of a guest: all guests except `except` get a copy. */
+/* Copies a forwarded message, which may be a guest's, to all guests except `except`. */
 void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 /* Adds a guest. Takes ownership of fd. Returns 0, or -1 with errno. */
 int guest_add(struct share *, int fd, enum attach_want);
-/* A copy for all guests but one; built: the result of building it in share.record. */
+/* Copies share.record to all guests except one; built: the result of writing that record. */
 void guests_copy(struct share *, int built, const struct guest *except);
-/* The response to a guest's request; tag: what its request was sent with. */
+/* Sends a guest the response to its request; tag: the one with which the request was sent. */
 void guests_response(struct share *, void *tag, const struct message *);
-/* Nothing more may be sent in this direction, for this reason: guests that wait for a response get an error. */
+/* Ends a direction for guests, for this reason: those that wait for a response get an error. */
 void guests_over(struct share *, enum acp_direction, const char *why);
-/* Reads from guests whose messages fit into the queue; frees guests that have detached. */
+/* Reads from the guests whose messages fit into the queue, and frees the guests that have detached. */
 void guests_settle(struct share *);
-/* Writes what is queued to guests that read, then detaches all guests. */
+/* Writes the queues of guests that read, and then detaches all guests. */
 void guests_close(struct share *);
 
 /* list.c: prints the streams that this user shares. Exits with status 0, or 1 if there are none. */
