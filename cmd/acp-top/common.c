@@ -1,11 +1,11 @@
-/* What the other files call: lines for the user, and when to draw. */
+/* What the other files need: messages for the user, and when to draw. */
 #include <string.h>
 #include <utlist.h>
 
 #include "cmd/acp-top/top.h"
 #include "lib/base/text.h"
 
-enum { FRAME = 100 * 1000 /* us between two pictures, at least */ };
+enum { FRAME = 100 * 1000 /* us, at least, between two pictures */ };
 
 struct stream *
 stream_at(const struct top *t, const char *path, bool over)

@@ -17,7 +17,7 @@ enum {
 	ESCAPE = 27,
 	ESCAPE_MS = 25,
 	WIDTH_MOST = 4096,
-	QUEUED = 1024 * 1024, /* bytes for acp-tap: what comes while a terminal is stopped is left out */
+	QUEUED = 1024 * 1024, /* bytes queued for acp-tap, beyond which messages are left out: the terminal may be stopped */
 };
 
 enum mode { MODE_TABLE, MODE_SEARCH, MODE_ORDER, MODE_RESPOND, MODE_FOLLOW };
@@ -27,20 +27,20 @@ struct display {
 	SCREEN *terminal;
 	struct loop_fd keys;
 	enum mode mode;
-	const struct stream *stream;   /* of the row that is chosen; NULL: none */
-	const struct session *session; /* likewise; or NULL */
-	size_t chosen, first;          /* rows: the chosen one, the first that is drawn */
-	size_t item;                   /* of the menu */
+	const struct stream *stream;   /* of the chosen row; NULL: none is chosen */
+	const struct session *session; /* of the chosen row, or NULL */
+	size_t chosen, first;          /* indexes of rows: the chosen one, the first one that is drawn */
+	size_t item;                   /* the chosen line of the menu */
 	struct buf search;
 	struct respond respond;
-	const struct session *followed; /* MODE_FOLLOW: its messages are read ... */
-	struct endpoint tap;           /* ... by acp-tap */
+	const struct session *followed; /* MODE_FOLLOW: acp-tap prints the messages of this session */
+	struct endpoint tap;           /* the input of that acp-tap */
 	struct loop_child tap_child;
 };
 
 /* --- drawing --- */
 
-/* The attribute of a style: \033[m or \033[0;Nm, as lib/base/cells writes it. */
+/* The attribute for a style in the form that lib/base/cells writes: \033[m or \033[0;Nm. */
 static attr_t
 attribute(const char **p)
 {
@@ -52,7 +52,7 @@ attribute(const char **p)
 	return n == 1 ? A_BOLD : n == 2 ? A_DIM : n > 30 ? (attr_t)COLOR_PAIR(n - 30) : A_NORMAL;
 }
 
-/* Of characters that are joined each has its own width to cells and to curses, but not to every terminal: they are drawn apart. */
+/* Draws joined characters apart: to cells and to curses each has its own width, but not to every terminal. */
 static void
 separate(struct buf *line)
 {
@@ -66,7 +66,7 @@ separate(struct buf *line)
 	line->n = n;
 }
 
-/* A line that cells has written, which ends in a newline; the buffer is empty afterwards. */
+/* Draws a line that cells has written, with its newline, and empties the buffer. */
 static void
 draw_line(int y, struct buf *line, attr_t with)
 {
@@ -90,7 +90,7 @@ draw_line(int y, struct buf *line, attr_t with)
 	line->n = 0;
 }
 
-/* Of the menu, as respond_put_option has it. */
+/* Appends a line of the menu, as respond_put_option does. */
 static int
 put_item(const struct display *d, size_t i, struct buf *to)
 {
@@ -112,7 +112,7 @@ items(const struct display *d)
 	return n;
 }
 
-/* How many rows fit, without a menu. */
+/* How many rows fit on the screen without a menu. */
 static size_t
 page(void)
 {
@@ -125,7 +125,7 @@ chosen(const struct display *d)
 	return d->chosen < d->top->nrows ? &d->top->rows[d->chosen] : NULL;
 }
 
-/* The row stays chosen wherever it has moved; where it has gone, the one that is there now. */
+/* Finds the chosen row, which may have moved. If it has gone, the row at its place is chosen. */
 static void
 find_chosen(struct display *d)
 {
@@ -138,7 +138,7 @@ find_chosen(struct display *d)
 		d->chosen = t->nrows ? t->nrows - 1 : 0;
 }
 
-/* So many rows are drawn, and the chosen one is among them. */
+/* Scrolls so that the chosen row is among the rows that are drawn. */
 static void
 scroll_to_chosen(struct display *d, size_t height)
 {
@@ -152,7 +152,7 @@ scroll_to_chosen(struct display *d, size_t height)
 		d->first = t->nrows > height ? t->nrows - height : 0;
 }
 
-/* What the columns have no room for; without a row, what to do. */
+/* Draws what the columns have no room for, or, without a row, what to do. */
 static int
 put_detail(const struct display *d, struct buf *to)
 {
@@ -219,7 +219,7 @@ display_draw(struct display *d)
 	return e ? -1 : 0;
 }
 
-/* --- the messages of a session, as acp-tap prints them: it runs on the terminal, and reads a recording that goes on --- */
+/* --- the messages of a session: acp-tap runs on the terminal, and reads a recording that goes on --- */
 
 static void
 stop_tap(struct display *d)
@@ -277,7 +277,7 @@ enter_follow(struct display *d, const struct row *r)
 	SCOPED struct buf title = {0};
 
 	endwin();
-	/* Keys still come one by one. */
+	/* acp-top still reads single keys. */
 	if (tcgetattr(STDIN_FILENO, &terminal) == 0) {
 		terminal.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 		tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
@@ -301,7 +301,7 @@ display_message(struct display *d, const struct session *s, struct slice record)
 
 /* --- keys --- */
 
-/* Does the key lead from one of n to another? Then *at is that one. */
+/* Moves *at, one of n, as the key says. False: it is no such key. */
 static bool
 moves(int key, size_t *at, size_t n)
 {
@@ -329,7 +329,7 @@ choose(struct display *d, size_t i)
 	d->session = r ? r->session : NULL;
 }
 
-/* The next row that has the text in it, from this one on. */
+/* Chooses the next row that contains the text, from this one on. */
 static void
 search(struct display *d, size_t from)
 {
@@ -371,7 +371,7 @@ menu_key(struct display *d, int key)
 	else if (key >= '1' && key <= '9' && (size_t)(key - '1') < n)
 		d->item = (size_t)(key - '1');
 	else if (key == '\r') {
-		/* After our response the connection stays until the question has a response. */
+		/* After our response the connection stays open until the question has a response. */
 		if (d->mode == MODE_ORDER) {
 			d->top->order = (enum order)d->item;
 			rows_make(d->top);
@@ -392,7 +392,7 @@ search_key(struct display *d, int key)
 	if (key == ESCAPE)
 		return;
 	if (key == KEY_BACKSPACE || key == 127 || key == '\b') {
-		/* With all bytes of a character. */
+		/* Removes all bytes of a character. */
 		do
 			d->search.n -= d->search.n > 0;
 		while (d->search.n && ((unsigned char)d->search.p[d->search.n] & 0xc0) == 0x80);
@@ -444,7 +444,7 @@ on_keys(void *arg, short revents)
 		leave_follow(d, 0);
 		return;
 	}
-	/* What has come since the last picture may have freed what the rows were of. */
+	/* Messages since the last picture may have freed sessions of which there are rows. */
 	rows_make(d->top);
 	find_chosen(d);
 	while (d->mode != MODE_FOLLOW && (key = getch()) != ERR) {
@@ -478,7 +478,7 @@ display_open(struct top *t)
 		cli_die(EXIT_FAILED, top_name, "out of memory");
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		d->terminal = newterm(NULL, stdout, stdin);
-	/* Not a dumb one. */
+	/* A dumb terminal cannot be used. */
 	if (!d->terminal || !tigetstr("cup")) {
 		if (d->terminal) {
 			endwin();
@@ -489,7 +489,7 @@ display_open(struct top *t)
 		return EXIT_USAGE;
 	}
 	d->top = t;
-	/* What a command says would be drawn over. */
+	/* The screen would hide the output of a command. */
 	if (!freopen("/dev/null", "w", stderr))
 		errno = 0;
 	set_escdelay(ESCAPE_MS);

@@ -1,4 +1,4 @@
-/* acp-top: all sessions of all agents that run and are shared, at a glance. */
+/* acp-top: shows the sessions of all agents that run and are shared. */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -10,9 +10,9 @@
 #include "lib/run/proc.h"
 
 enum {
-	TICK = 1000 * 1000,     /* us between two pictures where only times change */
-	PATIENCE = 2000 * 1000, /* for shares that do not respond, before the first table is printed */
-	DEFAULT_WIDTH = 120,    /* the width where there is no terminal */
+	TICK = 1000 * 1000,     /* us between two pictures in which only times change */
+	PATIENCE = 2000 * 1000, /* us that the first table waits for shares that do not respond */
+	DEFAULT_WIDTH = 120,    /* columns without a terminal */
 };
 
 static const char help[] =
@@ -46,7 +46,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* Prints the table when it is time. */
+/* Prints the table when it is due. */
 static void
 print(struct top *t)
 {
@@ -75,7 +75,7 @@ print(struct top *t)
 		loop_stop(t->loop);
 }
 
-/* Runs the command, once a question. */
+/* Runs --watch-command, once for each question. */
 static void
 note_questions(struct top *t)
 {

@@ -1,4 +1,4 @@
-/* The table as text: for people, in columns that fit the width, and for programs. */
+/* Writes the table as text: for people in columns that fit the width, and for programs. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum column { AGENT, TITLE, DIRECTORY, STATE, TURN, CONTEXT, TOKENS, COST, TEXT,
 
 enum { NARROW = 80, MEDIUM = 120, TEXT_LEAST = 8 };
 
-/* How wide the columns are in a narrow table, in one of usual width, and in a wide one. 0: it is left out. */
+/* The widths of the columns in a narrow table, in one of usual width, and in a wide one. 0: the column is left out. */
 static const unsigned widths[3][COLUMNS] = {
 	{8, 11, 0, 19, 6, 4, 0, 7},
 	{8, 14, 0, 21, 9, 8, 5, 7},
@@ -23,7 +23,7 @@ static const unsigned widths[3][COLUMNS] = {
 static const struct {
 	const char *name;
 	enum style style;
-	bool timed; /* how long it has been in it is shown */
+	bool timed; /* the table shows how long a session has been in this state */
 } states[] = {{"waiting", STYLE_MAGENTA, true}, {"no response", STYLE_RED, false}, {"silent", STYLE_RED, true},
 	{"tool", STYLE_YELLOW, true}, {"model", STYLE_GREEN, false}, {"idle", STYLE_PLAIN, false},
 	{"no session", STYLE_DIM, false}, {"ended", STYLE_DIM, false}};
@@ -47,7 +47,7 @@ put_text(struct cells *c, unsigned width, enum style style, struct slice text)
 	cells_close(c);
 }
 
-/* What is left of the width; 0: too little. */
+/* The width that is left for the last column; 0: too little. */
 static unsigned
 left(const struct cells *c, unsigned width)
 {
@@ -73,7 +73,7 @@ put_names(const struct top *t, struct buf *to)
 	return cells_end(&c);
 }
 
-/* The end of a text that is longer than its column: of a path the last names, of what is said the last words. */
+/* Appends the end of a text that is longer than its column: the last names of a path, the last words of a sentence. */
 static struct slice
 end_of(struct slice text, unsigned width)
 {
@@ -106,7 +106,7 @@ put_title(struct cells *c, const struct row *r, unsigned width)
 	cells_close(c);
 }
 
-/* Whole seconds. */
+/* Appends a time in whole seconds. */
 static const char *
 duration(char text[PEOPLE_FIGURE], uint64_t us)
 {
@@ -150,7 +150,7 @@ put_turn(struct cells *c, const struct row *r, unsigned width)
 	cells_right(c, width, STYLE_PLAIN, width < 9 && *text ? time : text);
 }
 
-/* The bar is as exact as the characters are: an eighth of a cell. */
+/* Appends a bar, exact to an eighth of a cell. */
 static void
 put_context(struct cells *c, const struct row *r, unsigned width)
 {
@@ -198,7 +198,7 @@ put_row(const struct top *t, const struct row *r, unsigned width, bool color, st
 			*text = '>';
 		cells_right(&c, w[TOKENS], STYLE_PLAIN, text);
 	}
-	/* The currency is in the totals. */
+	/* Without the currency, which the totals have. */
 	if (r->has_cost && (decimal_put_money(r->cost.amount, slice_of(""), &cost) < 0 || !buf_string(&cost)))
 		return -1;
 	cells_right(&c, w[COST], STYLE_PLAIN, cost.n ? cost.p : "");
@@ -207,7 +207,7 @@ put_row(const struct top *t, const struct row *r, unsigned width, bool color, st
 	return cells_end(&c);
 }
 
-/* In fewer words, as long as it is wider than the table: first without "for you", then "today", then the number of sessions. */
+/* Shortens the totals until they fit the table: leaves out "for you", then "today", then the number of sessions. */
 int
 put_totals(const struct top *t, struct buf *to)
 {
@@ -254,7 +254,7 @@ put_fields(const struct row *row, enum format format, struct buf *to)
 	char room[5][SLICE_DIGITS];
 	const struct {
 		const char *name;
-		bool quoted; /* in JSON */
+		bool quoted; /* it is a string in JSON */
 		struct slice text;
 	} fields[] = {
 		{"socket", true, slice_of(st->path)},

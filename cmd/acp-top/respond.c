@@ -1,13 +1,13 @@
-/* The response to a question: by a connection of its own, for which acp-share has to be started with --answers. */
+/* Responds to a question by a connection of its own, for which acp-share must have been started with --answers. */
 #include <stdlib.h>
 
 #include "cmd/acp-top/top.h"
 #include "lib/recording/recording.h"
 
-/* A form is filled in where it is shown. */
+/* The options of a form, which can only be filled in at the client. */
 static const char *const actions[] = {"decline", "cancel"};
 
-/* The option of that number that a permission request has; p NULL: there is none. */
+/* The option of this number in a permission request; p NULL: there is none. */
 static struct slice
 find_option(const struct respond *r, size_t i)
 {
@@ -58,7 +58,7 @@ respond_open(struct respond *r, struct top *t, const struct row *row)
 	*r = (struct respond){.top = t, .stream = row->stream, .question = row->question};
 }
 
-/* As a record, with the time of the question. */
+/* Appends the response as a record, with the time of the question. */
 static int
 put_response(const struct respond *r, struct buf *to)
 {
@@ -72,7 +72,7 @@ put_response(const struct respond *r, struct buf *to)
 		|| msg_make_result(to, r->question->request->id, buf_slice(&result)) || buf_add_string(to, "}\n") ? -1 : 0;
 }
 
-/* acp-share has let us in. */
+/* Sends the response, once acp-share has let us in. */
 static int
 begin(struct watch *w, const struct watch_start *start)
 {

@@ -1,4 +1,4 @@
-/* What the table holds: the sessions of all streams, what each does, and their order. */
+/* Makes the rows of the table: the sessions of all streams, what each does, and their order. */
 #include <stdlib.h>
 #include <time.h>
 #include <utlist.h>
@@ -7,15 +7,15 @@
 #include "lib/base/calendar.h"
 
 enum {
-	SILENT = 20 * 1000 * 1000, /* us: of a model that says nothing */
-	MUTE = 2 * 1000 * 1000,    /* likewise: of an acp-share */
-	QUIET = 2 * 1000 * 1000,   /* likewise: after which a turn gets no more tokens */
-	SPENT = 16,                /* currencies in the sum of costs */
+	SILENT = 20 * 1000 * 1000, /* us without a message, after which a model counts as silent */
+	MUTE = 2 * 1000 * 1000,    /* us without a response, after which an acp-share is said to have none */
+	QUIET = 2 * 1000 * 1000,   /* us without a message, after which an ended turn gets no more tokens */
+	SPENT = 16,                /* currencies, at most, in the sum of costs */
 };
 
 /* --- a row --- */
 
-/* Now, in the time of this stream, us. */
+/* The present in the time of this stream, us. */
 static uint64_t
 stream_now(const struct stream *st)
 {
@@ -65,7 +65,7 @@ find_state(struct row *r)
 		set_state(r, STATE_MODEL, turn->begin, NULL);
 }
 
-/* What it uses, and what it is called. 0, or -1 out of memory. */
+/* Fills in tokens, cost, directory and title. 0, or -1 out of memory. */
 static int
 find_usage(struct row *r)
 {
@@ -85,7 +85,7 @@ find_usage(struct row *r)
 	return e;
 }
 
-/* Of a session; or, s NULL, of what asks without one; or of a stream that has neither. 0, or -1 out of memory. */
+/* Adds the row of a session; without one (s NULL) of a question that names none (asks), or of the stream itself. 0, or -1 out of memory. */
 static int
 add_row(struct top *t, struct stream *st, const struct session *s, const struct session_request *asks, unsigned depth)
 {
@@ -116,7 +116,7 @@ add_row(struct top *t, struct stream *st, const struct session *s, const struct 
 	return r->usage ? find_usage(r) : 0;
 }
 
-/* A session, and its sub-agents below it. */
+/* Adds the rows of a session and, below it, of its sub-agents. */
 static int
 add_family(struct top *t, struct stream *st, const struct session *s, unsigned depth)
 {
@@ -150,7 +150,7 @@ add_stream(struct top *t, struct stream *st)
 
 /* --- the order --- */
 
-/* What is more comes first, and texts in their order. */
+/* Finds what a row is sorted by: greater figures come first, words in alphabetical order. */
 static void
 find_key(struct row *r, enum order order)
 {
@@ -182,7 +182,7 @@ compare_rows(const void *x, const void *y)
 	return r ? r : (a->number > b->number) - (a->number < b->number);
 }
 
-/* A family is where its head belongs, by the most urgent state of them all. */
+/* Sorts families by their heads, which take the most urgent state of the family. */
 static void
 sort_rows(struct top *t)
 {
@@ -204,13 +204,13 @@ sort_rows(struct top *t)
 
 /* --- the sums --- */
 
-/* What has been spent in a currency. */
+/* The sum in a currency. */
 struct spent {
 	struct slice currency;
 	struct usage_money money;
 };
 
-/* Adds a share; of more currencies than there is room for, none. */
+/* Adds a share to the sum of its currency; leaves it out if there are too many currencies. */
 static void
 add_share(struct spent *all, size_t *n, struct slice currency, const struct usage_money *m, bool lower)
 {
@@ -226,7 +226,7 @@ add_share(struct spent *all, size_t *n, struct slice currency, const struct usag
 		all[i].money.most.units = 1;
 }
 
-/* By the reports of today: of the first one of a session that is older it is not known how much of it is of today. */
+/* Appends the costs that were reported today. Of the first report of an older session it is not known how much is of today: <=. */
 static int
 put_spent(const struct top *t, struct buf *to)
 {
@@ -264,7 +264,7 @@ rows_make(struct top *t)
 	*sums = (struct totals){.shown = true, .over = !t->directory, .cost = sums->cost};
 	DL_FOREACH(t->streams, st) {
 		now = stream_now(st);
-		/* In a table that is printed once no turn gets more tokens. */
+		/* A table that is printed once does not wait for more tokens. */
 		r |= usage_quiet(st->usage, o->batch && o->delay == 0 ? UINT64_MAX : now > QUIET ? now - QUIET : 0, &next);
 		sums->live |= next > 0;
 		sums->shown &= st->shown;

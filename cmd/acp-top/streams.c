@@ -1,4 +1,4 @@
-/* The streams: where they are found, and what happens in each. */
+/* Finds the streams, and follows what happens in each. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 #include "lib/run/system.h"
 
 enum {
-	SCAN = 2 * 1000 * 1000,  /* us between looks, where the system does not report what is new; and before one attaches again */
-	ENDED_MOST = 20,         /* streams that are shown after their end */
-	TEXT = 512,              /* bytes that are kept of what an agent said last: at least */
-	RECENT = 32 * 1024,      /* likewise, of a session's last messages */
+	SCAN = 2 * 1000 * 1000,  /* us between two looks for new sockets, if the system does not report them; and before attaching again */
+	ENDED_MOST = 20,         /* streams, at most, that are shown after their end */
+	TEXT = 512,              /* bytes, at least, that are kept of the agent's last text */
+	RECENT = 32 * 1024,      /* bytes, at least, that are kept of a session's last messages */
 };
 
 /* --- what happens in a session --- */
 
-/* Keeps the end of a text, from a line of it (or of a character) on. */
+/* Cuts off the front of a text, so that it begins with a whole line, or else with a whole character. */
 static void
 cut_front(struct buf *b, size_t keep, bool lines)
 {
@@ -36,7 +36,7 @@ cut_front(struct buf *b, size_t keep, bool lines)
 	memmove(b->p, from, b->n);
 }
 
-/* The first string that is found, in place of what was there. */
+/* Replaces a text by the first string that is found at these paths. */
 static int
 set_text(struct buf *to, struct slice object, const char *const *paths)
 {
@@ -74,7 +74,7 @@ ask_end(struct ask *a)
 	free(a);
 }
 
-/* The title of a tool call; of what says none, that of before. */
+/* Stores the title of a tool call; without a new one the last stays. */
 static int
 name_call(struct session_call *call, const struct session_message *m)
 {
@@ -101,7 +101,7 @@ turn_end(struct seen *s, const struct session_turn *t)
 	return json_string_is(t->stop, "end_turn") || !t->stop.p ? 0 : json_unescape(t->stop, &s->stop);
 }
 
-/* What is of a session that is kept. 0, or -1 out of memory. */
+/* Stores what an event says of a session. 0, or -1 out of memory. */
 static int
 session_happened(struct stream *st, struct seen *s, const struct session_event *e)
 {
@@ -286,10 +286,10 @@ over(struct watch *w, const char *why)
 	struct top *t = st->top;
 	size_t n = 0;
 
-	/* A share that has been restarted listens there again. */
+	/* A restarted acp-share listens at the same socket. */
 	if (t->directory && !t->scan_timer.added)
 		loop_add_timer(t->loop, &t->scan_timer, SCAN);
-	/* What ended there before is shown on. */
+	/* The stream that has ended at this socket stays in the table. */
 	if (why && stream_at(t, st->path, true)) {
 		stream_free(st);
 		return;
@@ -305,7 +305,7 @@ over(struct watch *w, const char *why)
 	}
 	if (why || !st->how.n)
 		t->failed |= text_plain(&st->how, slice_of(why ? why : "acp-share has ended")) < 0;
-	/* Of more than some, the one that was found first is shown no more. */
+	/* Too many ended streams: the one that was found first goes. */
 	DL_FOREACH(t->streams, one) {
 		first = first || !one->over ? first : one;
 		n += one->over;
@@ -333,7 +333,7 @@ attach(struct top *t, const char *path)
 	DL_APPEND(t->streams, st);
 	t->failed |= !st->path || !st->usage;
 	st->guest = t->failed ? NULL : watch_attach(&st->watch, t->loop, path, ATTACH_WATCH, over, &why);
-	/* What has gone since it was found is nobody's loss. */
+	/* A socket that has gone since it was found is not reported. */
 	if (t->failed || (!st->guest && t->directory))
 		stream_free(st);
 	else if (!st->guest)
