@@ -1,7 +1,7 @@
-/* Intervals become rows. */
+/* Counts intervals in rows. */
 #include "cmd/acp-stat/stat.h"
 
-/* One more; time: SPAN_NEVER where it has none. 0, or -1 out of memory. */
+/* Counts one more in a row. time: SPAN_NEVER if it has no end. 0, or -1 out of memory. */
 static int
 count(const struct tool *t, struct row *r, bool failed, bool unfinished, uint64_t time)
 {
@@ -56,7 +56,7 @@ row_of_tool(struct tool *t, struct slice name)
 	return table_row(&t->table, ROW_TOOL, ACP_UNKNOWN, false, name.n ? name : slice_of("other"));
 }
 
-/* A call of MCP is one of the tool of that name. */
+/* Counts a tools/call of MCP in the row of its tool. */
 static int
 add_mcp_call(struct tool *t, const struct span_request *q)
 {

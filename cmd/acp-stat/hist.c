@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Below EXACT each time has a bucket of its own; from there on each power of two has PARTS. */
+/* Below EXACT each time has a bucket of its own; from there on each power of two has PARTS buckets. */
 enum { PARTS_LOG = 6, PARTS = 1 << PARTS_LOG, EXACT = 2 * PARTS, BUCKETS = EXACT + (64 - PARTS_LOG - 1) * PARTS };
 
 const unsigned hist_percentiles[HIST_PERCENTILES] = {50, 90, 99};

@@ -1,12 +1,12 @@
 /*
- * -f json: a line for each row, with its buckets, and one that ends the report and says how many rows it has; and --merge, which
- * adds such reports up. A report that was not the last of its run ("final":false) has all its figures again in the next one.
+ * -f json: a line for each row, with its buckets, and a last line with the number of rows; and --merge, which adds such reports up. The
+ * figures of a report that was not the last of its run ("final":false) are in the next report again.
  */
 #include "cmd/acp-stat/stat.h"
 
 enum { VERSION_OF_LINES = 1 };
 
-/* Figures that are not times; those of a kind, NULL at the end. */
+/* The figures that are not times, of each kind of rows; NULL at the end. */
 struct figure {
 	const char *name;
 	size_t at;
@@ -53,7 +53,7 @@ json_put(const struct table *t, bool final, struct buf *to)
 
 /* --- reading --- */
 
-/* An empty row for what the line says, or NULL; *why NULL: out of memory. */
+/* Makes an empty row for a line. NULL with *why, which is NULL out of memory. */
 static struct row *
 new_row(struct table *t, struct slice line, const char **why)
 {
@@ -81,7 +81,7 @@ new_row(struct table *t, struct slice line, const char **why)
 	return NULL;
 }
 
-/* 0, 1: *why, -1 out of memory. */
+/* Reads the line of a row. 0; 1 with *why; -1 out of memory. */
 static int
 get_row(struct table *t, struct slice line, const char **why)
 {

@@ -1,4 +1,4 @@
-/* --max WHAT=VALUE: what must not be exceeded. */
+/* --max WHAT=VALUE: limits that must not be exceeded. */
 #include <stdlib.h>
 
 #include "cmd/acp-stat/stat.h"
@@ -10,18 +10,18 @@ enum state { KEPT, EXCEEDED, UNCHECKED };
 
 /* "turn.p95" is the 95th percentile of the first time of the rows for turns. */
 struct limit {
-	struct buf what;          /* as it was given, without the value; plain, and a string */
-	enum row_kind kind;       /* ROWS: all */
-	struct slice name;        /* of its rows; n 0: all of the kind */
-	unsigned time;            /* of a row's */
+	struct buf what;          /* WHAT, as in the command line */
+	enum row_kind kind;       /* ROWS: of all kinds */
+	struct slice name;        /* of the rows; n 0: all rows of the kind */
+	unsigned time;            /* which of a row's times */
 	enum { PERCENTILE, FAILED, OPEN } measure;
-	unsigned percent;         /* 100: the greatest */
+	unsigned percent;         /* the percentile; 100: the greatest time */
 	uint64_t most;            /* us, or a number */
-	enum state state;         /* these two: by limits_check */
+	enum state state;         /* this and text are set by limits_check */
 	struct buf text;          /* "45.2 s, more than 30 s" */
 };
 
-/* What comes before the last dot: turn, one of a turn's times, tool, tool.KIND, method, method.NAME. */
+/* Reads what stands before the last dot: turn, one of a turn's times, tool, tool.KIND, method, method.NAME. */
 static bool
 read_rows(struct limit *l, struct slice rows)
 {
@@ -86,7 +86,7 @@ limits_parse(const struct cli_argument *t)
 		cli_wrong(t, "expected a number");
 }
 
-/* 0, or -1 out of memory. */
+/* Compares a limit with the rows. 0, or -1 out of memory. */
 static int
 check(struct limit *l, const struct table *t)
 {

@@ -1,4 +1,4 @@
-/* --open: who waits for whom: requests without a response, and tool calls that run. */
+/* --open: which side waits for which: requests without a response, and tool calls that run. */
 #include <stdio.h>
 #include <time.h>
 
@@ -7,14 +7,14 @@
 #include "lib/base/text.h"
 #include "lib/session/session.h"
 
-/* What a line says: one side waits for another, or for a tool. All is plain text but the id, which is JSON. */
+/* The columns of a line: one side waits for the other, or for a tool. All are plain texts, except the id, which is JSON. */
 struct open_wait {
 	const char *waits, *for_whom;
 	struct slice what, id, session, title;
 	uint64_t begin;
 };
 
-/* The time of day, or where that is not known the seconds since the recording began; and how long ago that was. */
+/* Appends the time of day, or if that is not known the seconds since the recording began; and how long ago that was. */
 static int
 put_since(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {

@@ -9,7 +9,7 @@ struct writer {
 	enum by by;
 };
 
-/* The metric's name and the row's labels, and one more (label NULL: none). */
+/* Appends the name of the metric, the labels of the row, and one more label (NULL: none). */
 static int
 put_labels(const struct writer *w, const struct row *r, const char *metric, const char *label, const char *value)
 {
@@ -49,13 +49,13 @@ put_summary(const struct writer *w, const struct row *r, const char *name, const
 		buf_printf(w->to, "%llu\n", (unsigned long long)h->n));
 }
 
-/* A metric of all rows of a kind. */
+/* A metric that all rows of a kind have. */
 struct metric {
 	enum row_kind kind;
 	const char *name, *help;
 	enum { SUMMARY, SECONDS, COUNT } type;
-	bool of_notifications; /* of methods: also of those that have no response */
-	size_t at;             /* of its value in the row: a hist, or a number */
+	bool of_notifications; /* rows of notifications have it, too */
+	size_t at;             /* the offset of its value in the row: a hist, or a number */
 };
 static const struct metric metrics[] = {
 	{ROW_METHOD, "acp_request_seconds", "Time from a request to its response.", SUMMARY, false, offsetof(struct row, times[0])},

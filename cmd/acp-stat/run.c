@@ -1,4 +1,4 @@
-/* What drives the tool: a stream, recordings, or reports to be added up; and the report, in its format. */
+/* Runs the tool: reads a stream, recordings, or reports to be added up, and writes the report in its format. */
 #include <signal.h>
 
 #include "cmd/acp-stat/stat.h"
@@ -43,14 +43,14 @@ event(struct watch *w, const struct record *r)
 	return 0;
 }
 
-/* What is open now, to whom asks for that. */
+/* Writes what is open now, if --open asks for that. */
 static int
 tell_open(struct tool *t)
 {
 	return t->options->open ? open_put(t, t->watch->stream ? frame_now(t->watch->stream) : t->now) : 0;
 }
 
-/* Requests, turns and tool calls that are open end without a time. */
+/* Ends a recording: open requests, turns and tool calls end without a time. */
 static int
 end(struct watch *w, bool cut)
 {
@@ -63,7 +63,7 @@ end(struct watch *w, bool cut)
 	return span_end(t->span) < 0 || t->failed ? -1 : 0;
 }
 
-/* final: nothing comes after it. */
+/* Writes the report. final: it is the last one. */
 static void
 report(struct tool *t, bool final)
 {
@@ -110,7 +110,7 @@ finish(struct watch *w, int status)
 
 	if (!w->stream && watch_missed(w))
 		return status ? status : EXIT_USAGE;
-	/* A sum without what is damaged would be wrong, and not say so. */
+	/* Without the damaged reports the sum would be wrong, and would not say so. */
 	if (t->any && !(t->options->merge && status))
 		report(t, true);
 	if (t->options->limits.n && !(t->options->merge && status))

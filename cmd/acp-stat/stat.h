@@ -1,4 +1,4 @@
-/* stat: shared by the files of acp-stat. */
+/* stat: what the files of acp-stat have in common. */
 #ifndef STAT_H
 #define STAT_H
 
@@ -32,7 +32,7 @@ struct options {
 
 enum row_kind { ROW_METHOD, ROW_TURN, ROW_TOOL, ROWS };
 
-/* An interval (us) in which at least one tool of a kind ran; the list is in order of time, without overlaps. */
+/* An interval (us) in which at least one tool of a kind ran. Lists are in the order of time, without overlaps. */
 struct interval {
 	uint64_t begin, end;
 };
@@ -41,41 +41,41 @@ struct interval {
 struct row {
 	UT_hash_handle hh;
 	enum row_kind kind;
-	enum acp_side from;   /* of a method */
+	enum acp_side from;   /* the side that sends a method */
 	bool notification;
-	uint64_t count;       /* all that have begun */
-	uint64_t failed, open; /* of these; open: without an end */
-	uint64_t cancelled, chunks, tokens; /* of turns; tokens: output, as far as it is reported */
-	uint64_t token_us;    /* the model's time in turns that report tokens */
-	uint64_t busy;        /* us: of a kind of tool: in which at least one call ran */
-	struct hist times[SPAN_TIMES]; /* a method's latency and a tool's time are the first */
-	uint64_t recording;   /* its number, of the last interval */
-	struct interval *intervals; /* of that one */
+	uint64_t count;       /* how many have begun */
+	uint64_t failed, open; /* how many of them have failed, have no end */
+	uint64_t cancelled, chunks, tokens; /* of turns; tokens: the output tokens that were reported */
+	uint64_t token_us;    /* us of the model in turns that report tokens */
+	uint64_t busy;        /* of a kind of tool: us in which at least one call ran */
+	struct hist times[SPAN_TIMES]; /* a method and a tool have only the first: latency, time */
+	uint64_t recording;   /* the number of the recording of `intervals` */
+	struct interval *intervals; /* the last ones in that recording */
 	size_t nintervals;
-	size_t key;           /* how long it is: kind, from, notification, a byte each, then the name */
-	char name[];          /* plain text; it stands at the end of the key */
+	size_t key;           /* bytes of the key: kind, from and notification, a byte each, and then the name */
+	char name[];          /* plain text, the end of the key */
 };
 
 struct table {
-	struct row *rows, *last; /* last: that was asked for */
-	struct buf key;       /* of a row that is looked for */
+	struct row *rows, *last; /* last: the one that was found last */
+	struct buf key;       /* of the row that is being looked for */
 	size_t n[ROWS];
-	uint64_t recordings;  /* that have begun: times begin anew with each */
+	uint64_t recordings;  /* how many have begun; times begin anew with each */
 };
 
 extern const char *const row_kind_names[ROWS]; /* "method", "turn", "tool" */
 /* How many kinds of times a row of this kind has, and their names: "latency"; "total", "first_update", ...; "time" */
 unsigned row_times(enum row_kind);
 const char *row_time_name(enum row_kind, unsigned);
-/* The row, which may be new. NULL when out of memory. */
+/* The row with this key, which is made if there is none. NULL out of memory. */
 struct row *table_row(struct table *, enum row_kind, enum acp_side, bool notification, struct slice name);
 struct slice row_name(const struct row *);
-/* The output tokens of a turn, as far as they fit. False where none are reported. */
+/* The output tokens of a turn, at most 2^64-1. False if none were reported. */
 bool turn_tokens(const struct span_turn *, uint64_t *);
 /* These return 0, or -1 out of memory. */
 int table_merge(struct table *, const struct table *);
 int row_add_interval(const struct table *, struct row *, uint64_t begin, uint64_t end);
-/* In the order of their keys, whatever order they came in. */
+/* Sorts the rows by their keys. */
 void table_sort(struct table *);
 void table_free(struct table *);
 
@@ -84,56 +84,56 @@ void table_free(struct table *);
 /* A report that --merge reads. */
 struct json_reader {
 	struct table rows; /* of the report that is being read */
-	size_t n, reports; /* rows; reports of the file that are added */
+	size_t n, reports; /* rows of that report so far; reports of the file that were added */
 };
 
 struct tool {
 	const struct options *options;
 	struct span *span;
 	struct table table;
-	struct buf text;     /* of a name with escapes */
+	struct buf text;     /* scratch, for a name with escapes */
 	struct watch *watch;
-	struct label *labels; /* turns.c: by which text knows the sessions */
+	struct label *labels; /* turns.c: the short names of sessions */
 	struct json_reader reader;
-	const char *file;    /* that is read, or NULL */
-	uint64_t now;        /* us: of the last record of the file */
+	const char *file;    /* the one that is being read, or NULL */
+	uint64_t now;        /* us: the time of the file's last record */
 	bool timed;          /* messages have times */
-	bool untimed;        /* it was reported that one of this file has none */
+	bool untimed;        /* a message of this file had no time, which was reported */
 	bool any;            /* there was a message */
-	bool header_written; /* --by turn, --open: the columns' names are written */
-	bool failed;         /* out of memory, or the output */
+	bool header_written; /* --by turn, --open: the names of the columns have been written */
+	bool failed;         /* out of memory, or the output has failed */
 };
 
 static const char tool_name[] = "acp-stat";
 
-/* Appends so many seconds; nothing where that is not known. 0, or -1 out of memory. */
+/* Appends a time in seconds; an unknown one appends nothing. 0, or -1 out of memory. */
 int put_seconds(struct buf *, bool known, uint64_t us);
-/* Is it the session of --session, or a sub-agent of it? */
+/* Is this the session of --session, or one of its sub-agents? */
 bool tool_wants(struct tool *, const struct session *);
-/* collect.c: an interval becomes a part of a row. Sets tool.failed where it cannot. */
+/* collect.c: counts an interval in its row. Sets tool.failed out of memory. */
 void collect(void *tool, const struct span_event *);
 
-/* The formats: append the whole report. 0, or -1 out of memory. */
+/* The formats: each function appends the whole report. 0, or -1 out of memory. */
 int report_text(const struct table *, bool color, struct buf *);
 int report_tsv(const struct table *, struct buf *);
 int json_put(const struct table *, bool final, struct buf *);
 int prom_put(const struct table *, enum by, struct buf *);
-/* Before a file, and at the end: forgets what has been read. */
+/* Forgets a report that was read in part: before each file, and at the end. */
 void json_reader_begin(struct json_reader *);
-/* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
+/* Reads a line that json_put wrote. The rows of a report are added to `to` once it is whole. 0; 1: the line is damaged, *why; -1 out of memory. */
 int json_get_line(struct json_reader *, struct slice line, struct table *to, const char **why);
 
-/* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
+/* turns.c: --by turn: writes a line for a turn that ends. 0, or -1 out of memory. */
 int turns_put(struct tool *, const struct span_turn *);
 void turns_free(struct tool *);
 
 /* limits.c */
 void limits_parse(const struct cli_argument *);
-/* Reports what is exceeded, at the end. Returns the exit status: that one, or where it is 0 its own. Sets tool.failed. */
+/* Reports the limits that are exceeded. Returns the exit status: the given one, or if that is 0 its own. Sets tool.failed out of memory. */
 int limits_check(struct tool *, int status);
 void limits_free(struct limits *);
 
-/* open.c: --open: a line for each request and tool call that is open now. 0, or -1 out of memory. */
+/* open.c: --open: writes a line for each open request and tool call. 0, or -1 out of memory. */
 int open_put(struct tool *, uint64_t now);
 
 /* Reads a stream, files, or reports. Returns the exit status. */

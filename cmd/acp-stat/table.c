@@ -1,11 +1,11 @@
-/* Rows, by their keys. */
+/* The rows, by their keys. */
 #include <stdlib.h>
 
 #include "cmd/acp-stat/stat.h"
 
 enum {
 	KEY = 3,            /* bytes of a key before the name */
-	NAMES_MOST = 1000,  /* methods, kinds of tools: peers choose these names. Further ones share a row */
+	NAMES_MOST = 1000,  /* methods or kinds of tools: peers choose these names. Further names share a row */
 	INTERVALS_MOST = 64 * 1024,
 };
 
@@ -102,7 +102,7 @@ table_merge(struct table *to, const struct table *from)
 	return 0;
 }
 
-/* The intervals come in the order of their ends, so one that begins earlier is merged with those before it. */
+/* Adds an interval. They come in the order of their ends, so one that begins earlier is merged with those before it. */
 int
 row_add_interval(const struct table *t, struct row *r, uint64_t begin, uint64_t end)
 {
@@ -116,7 +116,7 @@ row_add_interval(const struct table *t, struct row *r, uint64_t begin, uint64_t 
 		begin = r->intervals[r->nintervals].begin < begin ? r->intervals[r->nintervals].begin : begin;
 		r->busy -= r->intervals[r->nintervals].end - r->intervals[r->nintervals].begin;
 	}
-	/* Of what is so long ago, only a call that has gone on since could run into it. */
+	/* Forgets the older half: only a call that has run since then could still overlap with it. */
 	if (r->nintervals == INTERVALS_MOST) {
 		memmove(r->intervals, r->intervals + INTERVALS_MOST / 2, INTERVALS_MOST / 2 * sizeof(*r->intervals));
 		r->nintervals = INTERVALS_MOST / 2;

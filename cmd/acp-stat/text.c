@@ -11,7 +11,7 @@ enum { NAME = 36, LABEL = 24, KIND = 14, GROUP = 20, TIME = 7, BAR = 10 };
 
 /* --- cells --- */
 
-/* Of the name of a package that is too long, the end says more than the beginning. */
+/* Appends the end of a name that is too long, because the end of a package's name says more than its beginning. */
 static struct slice
 short_name(struct slice name, unsigned width)
 {
@@ -28,7 +28,7 @@ put_time(struct buf *to, bool known, uint64_t us)
 	return buf_printf(to, "%*s", TIME, known ? people_duration(text, us) : "-");
 }
 
-/* The percentiles, if there are several times, and the greatest. */
+/* Appends the percentiles, if there are several times, and the greatest time. */
 static int
 put_times(struct buf *to, const struct hist *h)
 {
@@ -45,7 +45,7 @@ share_of(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* " 37% ####" */
+/* Appends a share as " 37% ####". */
 static int
 put_share(struct buf *to, uint64_t part, uint64_t whole)
 {
@@ -71,7 +71,7 @@ put_rate(struct buf *to, uint64_t n, uint64_t us)
 
 /* --- for people --- */
 
-/* A line of the columns' names, without its newline. */
+/* Appends the names of the columns, without a newline. */
 static int
 put_titles(struct buf *to, bool color, const char *format, ...)
 {
@@ -103,7 +103,7 @@ put_method(const struct row *r, bool color, struct buf *to)
 	return e | buf_add_string(to, "\n");
 }
 
-/* One row stands for all turns: a line for each of its times. */
+/* Appends the row of all turns, a line for each of its times. */
 static int
 put_all_turns(const struct row *r, bool color, struct buf *to)
 {
@@ -126,7 +126,7 @@ put_all_turns(const struct row *r, bool color, struct buf *to)
 	return -(e || buf_add_string(to, "  output tokens") || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
-/* A row for each session or agent. */
+/* Appends a line for each session or agent. */
 static int
 put_group(const struct row *r, struct buf *to)
 {
@@ -153,7 +153,7 @@ put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 	return e | buf_add_string(to, "\n");
 }
 
-/* The columns' names; nothing where no row of the kind is there. */
+/* Appends the names of the columns; nothing if there is no row of the kind. */
 static int
 put_head(const struct row *r, bool color, struct buf *to)
 {

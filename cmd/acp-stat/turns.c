@@ -1,4 +1,4 @@
-/* --by turn: a line for each turn as it ends; nothing of it is kept. */
+/* --by turn: writes a line for each turn as it ends, and keeps nothing of it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum { SESSION = 8, TIME = 8, LABELS_MOST = 4096 };
 
-/* SPAN_NEVER where it is not known. */
+/* One of the turn's times; SPAN_NEVER if it is not known. */
 static uint64_t
 time_of(const struct tool *tool, const struct span_turn *t, unsigned i)
 {
@@ -24,7 +24,7 @@ struct label {
 	char id[];
 };
 
-/* May this session have the label? Then it has it from now on. */
+/* Gives the session this label, if no other session has it. Returns whether it has. */
 static bool
 takes_label(struct tool *t, const char *text, const struct session *s)
 {
@@ -43,7 +43,7 @@ takes_label(struct tool *t, const char *text, const struct session *s)
 	return true;
 }
 
-/* The beginning of the id, or its end (ids made from the time begin alike), or the session's number. */
+/* The label of a session: the beginning of its id, or the end (ids that are made from the time begin alike), or its number. */
 static void
 make_label(struct tool *t, char text[SESSION + 1], const struct session *s)
 {
