@@ -36,6 +36,14 @@ kill_again() {
 	wait_for runs "$1" $((${2:-1} + 1))
 }
 
+# Perhaps it has not been waited for.
+is_dead() {
+	local pid
+	pid=$(pid_of "$1") && [[ $pid && (! -e /proc/$pid || $(<"/proc/$pid/stat") == *') Z '*) ]]
+}
+
+is_stopped() { [[ $(<"/proc/$1/stat") == *') T '* ]]; }
+
 runs() {
 	[[ $(grep -c "^acp-conduct: $1: pid " said) -eq $2 ]]
 }
@@ -253,14 +261,28 @@ blocked() {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
 	start -d 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' -- cat
 	printf '%s' "$m\"" >&9
-	dead() { [[ $(<"/proc/$(pid_of mortal)/stat") == *') Z '* ]] || ! kill -0 "$(pid_of mortal)"; }
-	wait_for dead
+	wait_for is_dead mortal
 	head -c 300000 /dev/zero | tr '\0' x >&9
 	echo '"}' >&9
 	asks two
 	ends 0
 	assert_equal "$(messages)" "$m\"two\"}"
 	said_times 1 'mortal: down: dropped the rest of a line that it had partly read before it died (300017 bytes)'
+}
+
+@test "even where the agent is stopped within the line, or waits for a processor" {
+	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
+	start -u 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' \
+		-- sh -c 'echo $$ >agent; printf "{\"jsonrpc\""; kill -STOP $$; printf ":\"2.0\"}\n"; exec cat'
+	wait_for is_dead mortal
+	wait_for is_stopped "$(<agent)"
+	# Three times as long as it waits for an agent that sleeps.
+	sleep .3
+	kill -CONT "$(<agent)"
+	asks two
+	ends 0
+	assert_equal "$(messages)" "$m\"two\"}"
+	said_times 1 'mortal: up: dropped the rest of a line that it had partly read before it died (8 bytes)'
 }
 
 @test "what it had not begun to read is not taken for a rest, not even a line with a CR" {

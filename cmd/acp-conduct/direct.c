@@ -14,7 +14,8 @@
 #include "life.h"
 
 enum {
-	PAUSE = 100 * 1000,     /* us: a writer that is within a line goes on before that */
+	PAUSE = 100 * 1000,           /* us: a writer that is within a line, and can run, goes on before that */
+	PAUSE_MOST = 5 * 1000 * 1000, /* us: for a writer that is ready to run, or stopped */
 	PAUSE_STEP = 10 * 1000,
 };
 
@@ -317,17 +318,21 @@ read_rest(struct component *c)
 	}
 }
 
-/* The link is empty, but the dead reader may have read the beginning of a line that the writer is about to go on with. */
+/*
+ * The link is empty, but the dead reader may have read the beginning of a line that the writer is about to go on with. On a busy machine
+ * the writer may have to wait for a processor.
+ */
 static bool
 may_go_on(struct link *l)
 {
-	uint64_t now = loop_clock();
+	uint64_t now = loop_clock(), pause;
 
 	if (unread(l) > 0 || has_ended(l))
 		return false;
 	if (!l->empty_since)
 		l->empty_since = now;
-	return now - l->empty_since < PAUSE;
+	pause = now - l->empty_since;
+	return pause < PAUSE || (pause < PAUSE_MOST && l->writer && proc_group_is_awake(l->writer->process.pid));
 }
 
 /*

@@ -34,9 +34,9 @@ proc_close_range(bool at_exec)
 #endif
 }
 
-/* Does the process, a directory of /proc, belong to the group, and is it no zombie? */
+/* Does the process, a directory of /proc, belong to the group, and is its state none of these? */
 static bool
-lives_in_group(const char *process, pid_t group)
+is_member(const char *process, pid_t group, const char *other_states)
 {
 	char path[300], stat[512], *p;
 	long its_group = 0;
@@ -53,15 +53,14 @@ lives_in_group(const char *process, pid_t group)
 	stat[n < 0 ? 0 : n] = '\0';
 	/* PID (NAME) STATE PARENT GROUP: the name may have a ')', too. */
 	p = strrchr(stat, ')');
-	return p && sscanf(p, ") %c %*d %ld", &state, &its_group) == 2 && its_group == group && state != 'Z' &&
-		state != 'X';
+	return p && sscanf(p, ") %c %*d %ld", &state, &its_group) == 2 && its_group == group && !strchr(other_states, state);
 }
 
-bool
-proc_group_lives(pid_t group)
+static bool
+has_member(pid_t group, const char *other_states)
 {
 	struct dirent *entry;
-	bool lives = false;
+	bool found = false;
 	DIR *dir;
 
 	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
@@ -69,11 +68,23 @@ proc_group_lives(pid_t group)
 	dir = opendir("/proc");
 	if (!dir)
 		return true;
-	while (!lives && (entry = readdir(dir)))
+	while (!found && (entry = readdir(dir)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			lives = lives_in_group(entry->d_name, group);
+			found = is_member(entry->d_name, group, other_states);
 	closedir(dir);
-	return lives;
+	return found;
+}
+
+bool
+proc_group_lives(pid_t group)
+{
+	return has_member(group, "ZX");
+}
+
+bool
+proc_group_is_awake(pid_t group)
+{
+	return has_member(group, "ZXSI");
 }
 
 char *

@@ -244,6 +244,26 @@ test_guardian(bool ignores_term)
 	CHECK_STR(output, "");
 }
 
+static void
+test_awake(void)
+{
+	char *argv[] = {"sleep", "1000", NULL};
+	struct proc_spec spec = {.argv = argv};
+	pid_t pid = proc_start(&spec, NULL);
+	int status;
+
+	CHECK(pid > 0 && kill(pid, SIGSTOP) == 0 && waitpid(pid, &status, WUNTRACED) == pid);
+	CHECK(proc_group_is_awake(pid));
+	CHECK(kill(pid, SIGCONT) == 0);
+	while (proc_group_is_awake(pid))
+		usleep(1000);
+	CHECK(proc_group_lives(pid));
+	proc_signal(pid, SIGKILL);
+	wait_for(pid);
+	CHECK(!proc_group_is_awake(pid));
+	CHECK(!proc_group_is_awake(0));
+}
+
 /* With a goodbye it leaves everybody alone; and it can be killed without harm. */
 static void
 test_guardian_goodbye(void)
@@ -310,6 +330,7 @@ main(void)
 	test_words();
 	test_guardian(false);
 	test_guardian(true);
+	test_awake();
 	test_guardian_goodbye();
 	if (!CHECK_PORTABLE) /* the signal is Linux's */
 		test_death_signal();
