@@ -49,7 +49,7 @@ forget_call(struct sessions *c, struct session_call *call, bool limit)
 	free(call);
 }
 
-/* NULL when out of memory. */
+/* Returns NULL out of memory. */
 static struct session_call *
 new_call(struct sessions *c, struct session *s, struct slice id)
 {
@@ -96,10 +96,10 @@ session_call_update(struct sessions *c, struct session *s, struct slice update, 
 	struct session_call *call = id.p ? session_call_find(c, s, id) : NULL;
 	bool twin = first && call && call->enveloped == c->seen.enveloped, again = twin && call->announced && !call->replayed, begins;
 
-	/* What is replayed of a call that is known changes nothing. */
+	/* A replayed update of a known call changes nothing. */
 	if (!id.p || (call && session_is_replayed(s)))
 		return 0;
-	/* An id that is used again, after its call has ended. */
+	/* The agent uses the id of an ended call for another call. */
 	if (twin && (call->ended || call->replayed)) {
 		forget_call(c, call, false);
 		call = NULL;
@@ -147,7 +147,7 @@ session_calls_free(struct sessions *c, struct session *s)
 
 /* --- questions --- */
 
-/* The call that is asked about, which may begin with that. 0, or -1 out of memory. */
+/* Finds the call that a question is about. The question may be the first message that names the call. 0, or -1 out of memory. */
 static int
 call_of(struct sessions *c, struct session *s, struct slice params, struct session_call **call)
 {

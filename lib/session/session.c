@@ -1,4 +1,4 @@
-/* Messages, the requests that they respond to, connections and sessions. */
+/* Messages, requests, connections and sessions. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -87,7 +87,7 @@ free_session(struct sessions *c, struct session *s, bool limit)
 	free(s);
 }
 
-/* NULL when out of memory. */
+/* Returns NULL out of memory. */
 static struct session *
 new_session(struct sessions *c, struct slice id)
 {
@@ -104,7 +104,7 @@ new_session(struct sessions *c, struct slice id)
 		return NULL;
 	}
 	c->session_bytes += id.n;
-	/* The session that the current message is about is not forgotten. */
+	/* Keeps the session of the current message. */
 	while ((oldest = c->all == c->seen.session ? c->all->hh.next : c->all) != s &&
 		(HASH_COUNT(c->all) > c->limits.sessions || c->session_bytes > c->limits.bytes))
 		free_session(c, oldest, true);
@@ -119,8 +119,8 @@ set_parent(struct session *s, struct session *parent)
 }
 
 /*
- * A message speaks of a session: one that is known, or (s NULL) of this id. It may be new, or be opened, or be reported as one that
- * nobody has opened. NULL: out of memory.
+ * Notes that a message names a known session or (s NULL) one with this id. Emits SESSION_BEGAN for a new one, SESSION_OPENED if the
+ * message opens it. Returns NULL out of memory.
  */
 static struct session *
 note_session(struct sessions *c, struct session *s, struct slice id, enum session_how how, struct session *parent)
@@ -192,7 +192,7 @@ end_prompt(struct sessions *c, struct session_turn *t, const struct msg *m)
 	session_turn_end(c, t);
 }
 
-/* What a response to a request about sessions says. */
+/* Handles a response (m NULL: there is none) to a request that begins or ends a connection or session. 0, or -1 out of memory. */
 static int
 handle_result(struct sessions *c, struct session_request *r, const struct msg *m)
 {
@@ -235,7 +235,7 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 	}
 }
 
-/* m: the response; NULL: there never will be one. The request is out of the table, and freed with the next message. */
+/* Removes a request from the table; the next message frees it. m: its response, or NULL: there is none. 0, or -1 out of memory. */
 static int
 close_request(struct sessions *c, struct session_request *r, const struct msg *m)
 {
@@ -276,7 +276,7 @@ sessions_lost(struct sessions *c)
 			t->doubtful = true;
 }
 
-/* Gives up doubtful requests: the questions of this turn, those about this tool call, all in the family of this session. NULL: none. */
+/* Gives up doubtful requests: the questions of a turn, the questions about a tool call, all of a session's family (NULL: of none). */
 static void
 give_up_doubtful(struct sessions *c, const struct session_turn *turn, const struct session_call *call, const struct session *s)
 {
@@ -296,7 +296,7 @@ give_up_doubtful(struct sessions *c, const struct session_turn *turn, const stru
 	}
 }
 
-/* A prompt comes: the turns before it have ended, if messages were lost in them. */
+/* At a prompt, ends the older turns in which messages were lost. */
 static void
 end_doubtful_turns(struct sessions *c, struct session *s)
 {
@@ -309,7 +309,7 @@ end_doubtful_turns(struct sessions *c, struct session *s)
 
 /* --- responses and requests --- */
 
-/* Does this result have something of a turn's end, or of its beginning? */
+/* Can this be the response to a prompt? */
 static bool
 is_of_prompt(const struct msg *m)
 {
@@ -324,7 +324,7 @@ handle_response(struct sessions *c, struct session_message *seen)
 	struct request *r = s->msg.error.p && msg_null_id(&s->msg) ? NULL : requests_find(c->requests, acp_other_side(s->from), s->msg.id), *other;
 
 	s->request = r;
-	/* The sender is not known, and both sides may have an open request with this id. */
+	/* Where the sender is not known, both sides may have an open request with this id. */
 	if (r && s->from == ACP_UNKNOWN && r->what == ACP_SESSION_PROMPT && !is_of_prompt(&s->msg)) {
 		other = requests_find(c->requests, ACP_AGENT, s->msg.id);
 		s->request = r = other ? other : r;
@@ -426,7 +426,7 @@ end_connection(struct sessions *c)
 	c->message = NULL;
 	while ((r = requests_next(c->requests, NULL)))
 		close_request(c, r->owner, NULL);
-	/* What version 2 has accepted, and what began without a prompt. */
+	/* These turns have no request: version 2 has accepted their prompts, or they began without one. */
 	for (s = c->all; s; s = s->hh.next)
 		session_abandon(c, s);
 	HASH_ITER(hh, c->all, s, next) {
@@ -448,7 +448,7 @@ connect(struct sessions *c, const struct session_message *seen)
 	bool begins = seen->message.msg.kind == MSG_REQUEST && seen->role != ACP_AGENT &&
 		(seen->message.msg.what == ACP_INITIALIZE || seen->message.msg.what == ACP_PROXY_INITIALIZE);
 
-	/* A proxy sends initialize on while it is initialized itself. */
+	/* A proxy passes initialize on, in an envelope, before it responds to its own. */
 	begins = begins && !(seen->enveloped && c->plain);
 	if (begins)
 		end_connection(c);
@@ -462,17 +462,17 @@ connect(struct sessions *c, const struct session_message *seen)
 
 /* --- notifications --- */
 
-/* Kinds of updates that may change what is kept. */
+/* Can an update of this kind change a session, a turn or a call? */
 static bool
 may_change_sessions(struct slice kind)
 {
 	static const char *const kinds[] = {"tool_call", "tool_call_update", acp_state_update, "subagent_update", "compaction_update", NULL};
 
-	/* Most are those of chunks. */
+	/* Most updates are chunks. */
 	return kind.n < 9 || memcmp(kind.p + kind.n - 7, "_chunk\"", 7) != 0 ? json_string_in(kind, kinds) : false;
 }
 
-/* The session, the kind and (where it matters) the update in the params of a session/update; the text of others is not read. */
+/* Finds the session, the kind and, if that matters, the update in the params of a session/update. Reads no texts of other updates. */
 static struct slice
 read_update(struct slice params, struct session_message *seen)
 {
@@ -524,7 +524,7 @@ handle_notification(struct sessions *c, const struct session_message *seen)
 {
 	const struct msg *m = &seen->message.msg;
 
-	/* The agent's requests are nobody's; what version 2 had accepted does not go on. */
+	/* Nobody waits for the responses to the old agent's requests, and its turns do not go on. */
 	if (m->what == ACP_RESTARTED && seen->role != ACP_CLIENT && !(seen->enveloped && c->plain)) {
 		if (seen->message.from)
 			sessions_give_up(c, seen->message.from, slice(NULL, 0));
@@ -541,7 +541,7 @@ handle_notification(struct sessions *c, const struct session_message *seen)
 
 /* --- messages --- */
 
-/* Who speaks of a session that need not be open: to fork, close, list or archive it. */
+/* Is the message about a session that need not be open, for example to fork, close, list or archive it? */
 static bool
 is_about_any(const struct session_message *seen)
 {
@@ -551,7 +551,7 @@ is_about_any(const struct session_message *seen)
 		(what == ACP_OTHER && seen->role == ACP_CLIENT && strncmp(seen->message.msg.method.p, "\"session/", 9) == 0);
 }
 
-/* The session that a request or notification names. 0, or -1 out of memory. */
+/* Finds or makes the session that a request or notification names. 0, or -1 out of memory. */
 static int
 name_session(struct sessions *c, struct session_message *seen)
 {
@@ -570,7 +570,7 @@ name_session(struct sessions *c, struct session_message *seen)
 	seen->session = sessions_find(c, plain);
 	if (is_about_any(seen))
 		return 0;
-	/* All of its family is spoken of as its root is. */
+	/* Plain messages name this session or its root, so an enveloped message is a copy. */
 	if (seen->enveloped && seen->session && (seen->session->plain || session_root(seen->session)->plain)) {
 		seen->copy = true;
 		return 0;

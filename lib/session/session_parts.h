@@ -1,4 +1,4 @@
-/* What the files of session share: messages (session.c) know of turns (turns.c), and these of tool calls and questions (calls.c). */
+/* For the files of session: session.c calls turns.c and calls.c, and turns.c calls calls.c. */
 #ifndef SESSION_PARTS_H
 #define SESSION_PARTS_H
 
@@ -8,35 +8,37 @@ struct sessions {
 	void (*event)(void *arg, const struct session_event *);
 	void *arg;
 	struct session_limits limits;
-	struct requests *requests;     /* owner: struct session_request */
-	struct session *all, *last;    /* last: a cache */
+	struct requests *requests;     /* the open ones; their owner is a struct session_request */
+	struct session *all, *last;    /* last: the session that was noted last, which sessions_find tries first */
 	struct session_call *calls, *open_calls;
 	struct session_question *questions;
 	size_t ncalls, session_bytes, call_bytes, opening;
 	struct buf text;
-	uint64_t now, number, serial;  /* of sessions; of turns */
-	bool connected, plain, v2;     /* plain: the connection began outside of an envelope */
-	bool lossy;                    /* messages were lost */
+	uint64_t now, number, serial;  /* number: sessions seen; serial: turns begun */
+	bool connected, plain, v2;     /* plain: its initialize had no envelope */
+	bool lossy;                    /* messages of this stream were lost */
 	struct session_message seen;
-	const struct session_message *message; /* that is being handled; NULL: none */
-	struct session_request *answered;      /* its response has been handed out: freed with the next message */
+	const struct session_message *message; /* the one that is being handled; or NULL */
+	struct session_request *answered;      /* its events are over; the next message frees it */
 };
 
-/* Fills in what all events have. */
+/* Fills in the members that all events have, and calls the event function. */
 void session_emit(struct sessions *, struct session_event);
 
-/* turns.c. Those that return an int: 0, or -1 out of memory. */
+/* turns.c. An int: 0, or -1 out of memory; a pointer: NULL out of memory. */
 struct session_turn *session_turn_new(struct sessions *, struct session *, struct session_request *);
 void session_turn_end(struct sessions *, struct session_turn *);
-/* What is open in the session ends without an end of its own. */
+/* Ends all that is open in the session, as unfinished. */
 void session_abandon(struct sessions *, struct session *);
+/* Handles a state of version 2. */
 int session_state(struct sessions *, struct session *, struct slice object);
 
-/* calls.c */
+/* calls.c. An int: 0, or -1 out of memory. */
+/* Handles an update of a call. first: it is a tool_call. */
 int session_call_update(struct sessions *, struct session *, struct slice update, bool first);
-/* Ends the calls of a session without an end of their own. */
+/* Ends the open calls of a session, as unfinished. */
 void session_calls_end(struct sessions *, const struct session *);
-/* The turn is over: no call and no question points to it any more. */
+/* Clears the pointers of calls and questions to a turn that is over. */
 void session_calls_leave(struct sessions *, const struct session_turn *);
 void session_calls_free(struct sessions *, struct session *);
 int session_ask(struct sessions *, struct session_request *, struct slice params);

@@ -78,14 +78,14 @@ session_accepts(struct slice result, bool v2)
 		(v2 || json_get_string(result, "messageId").p);
 }
 
-/* The same for the same idle state; never 0. */
+/* A hash of an idle state's usage and stop reason; never 0. */
 static uint64_t
 hash_of(struct slice state)
 {
 	return slice_hash(slice_hash(0, json_get(state, "usage")), json_get(state, acp_stop_reason)) | 1;
 }
 
-/* Does something go on without a turn? What runs in a terminal is not listed as a call, so all calls may. */
+/* Does work go on without a turn? The list names terminals, not calls, so any open call may go on. */
 static bool
 has_background(struct slice state)
 {
@@ -94,7 +94,7 @@ has_background(struct slice state)
 	return json_type(list) == JSON_ARRAY && !json_is_empty(list);
 }
 
-/* Ends the turn that runs, and with it the prompts that it has accepted. */
+/* Ends the open turn, and with it the accepted prompts that wait. */
 static void
 end_work(struct sessions *c, struct session *s, struct slice state)
 {
@@ -121,7 +121,7 @@ become_idle(struct sessions *c, struct session *s, struct slice state)
 	uint64_t before = s->idle, hash = hash_of(state);
 	bool ends = t && (t->accepted || t->busy || !t->prompted);
 
-	/* Work that began and ended unseen: it used something else than the last. */
+	/* Other usage than that of the last idle state: a turn without a prompt began and ended unseen. */
 	if (!t && !s->parent && before && hash != before && json_type(json_get(state, "usage")) == JSON_OBJECT) {
 		if (!session_turn_new(c, s, NULL))
 			return -1;
