@@ -196,7 +196,9 @@ is_markdown() {
 		call tool_call_content_chunk '"content":{"type":"content","content":{"type":"text","text":"one"}}'
 		call tool_call_content_chunk '"content":{"type":"diff","path":"/f","oldText":"a","newText":"b"}'
 		call tool_call_content_chunk '"content":"no object"'
-		call tool_call_content_chunk '"content":{"type":"content","content":{"type":"text","text":"three"}}'
+		call tool_call_content_chunk '"content":{"type":"content","content":{"type":"text","text":"th"}}'
+		call tool_call_content_chunk '"content":{"type":"content","content":{"type":"text","text":"r\u0065"},"_meta":{"x":1}}'
+		call tool_call_content_chunk '"content":{"type":"content","content":{"type":"text","text":"e"}}'
 		call tool_call_update '"status":"completed"'
 	} >s.nd
 	run -0 acp-export s.nd
