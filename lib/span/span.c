@@ -8,13 +8,13 @@
 struct span {
 	void (*event)(void *arg, const struct span_event *);
 	void *arg;
-	struct sessions *sessions; /* data: of turns and calls those of span.h; of questions the call that does not run because of them */
+	struct sessions *sessions; /* their data: a span_turn, a span_tool; of a question the span_tool that waits for it */
 	struct usage *usage;
 	struct usage_words words;
 	double started;
-	const struct session *ending; /* whose turn ends; or NULL */
-	struct usage_sums own;     /* what usage says of that turn */
-	uint64_t turns;            /* that were asked for */
+	const struct session *ending; /* the session whose turn is being ended; or NULL */
+	struct usage_sums own;     /* the usage of that turn */
+	uint64_t turns;            /* the number of turns that were asked for */
 	bool failed;               /* out of memory */
 };
 
@@ -25,7 +25,7 @@ happened(struct span *sp, struct span_event e)
 		sp->event(sp->arg, &e);
 }
 
-/* Gives the time since it was last asked to the user, the tools or the model. */
+/* Adds the time since its last call to the time of the user, of the tools or of the model. */
 static void
 clock_turn(struct span_turn *t, uint64_t now)
 {
@@ -96,7 +96,7 @@ end_turn(struct span *sp, const struct session_event *e)
 
 	if (!d)
 		return;
-	/* The turn gets the usage that was reported by now; later reports are not waited for. */
+	/* The turn gets the usage that was reported until now. */
 	if (!e->turn->joined)
 		sp->failed |= u && usage_finish(sp->usage, u) < 0;
 	if (d->number > 0) {
@@ -143,7 +143,7 @@ is_text(const struct session_message *m, struct span_turn *t)
 	return says;
 }
 
-/* The agent has sent something. */
+/* Handles that the agent has sent a message. */
 static void
 end_wait_for_agent(const struct session_message *m)
 {
@@ -165,7 +165,7 @@ end_wait_for_agent(const struct session_message *m)
 
 /* --- tool calls --- */
 
-/* It stops running, for a while or for good. */
+/* Handles that a tool call does not run any more, for a while or for good. */
 static void
 stop(struct span *sp, struct span_tool *t, uint64_t now)
 {
@@ -223,7 +223,7 @@ end_call(struct span *sp, const struct session_event *e)
 
 	if (!t)
 		return;
-	/* The one that it began in may have ended. */
+	/* The turn in which the call began may have ended. */
 	t->turn = data_of(e->turn);
 	if (t->turn) {
 		clock_turn(t->turn, e->t);
@@ -289,7 +289,7 @@ end_wait(struct span *sp, const struct session_event *e)
 
 /* --- requests --- */
 
-/* Of MCP's calls the tool is kept: responses do not name it. */
+/* Keeps the tool's name of a tools/call of MCP, because the response does not have it. */
 static void
 begin_request(struct span *sp, const struct session_event *e)
 {
@@ -429,7 +429,7 @@ span_see(struct span *sp, const struct message *original)
 		return 0;
 	if (sessions_see(sp->sessions, original, &m) < 0)
 		return -1;
-	/* What a chunk says of usage is beside its text: by its mark it says nothing. */
+	/* A chunk has its usage beside its text; the mark says that there is none. */
 	if (!(shape && shape->mark) && usage_may_matter(&sp->words, original->msg.text)) {
 		if (usage_message(sp->usage, m) < 0)
 			return -1;

@@ -1,4 +1,4 @@
-/* Streams that acp-share shares, several in one loop: what comes of each is a recording. */
+/* Streams that acp-share shares, several in one loop. What acp-share sends of each is a recording. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, "longer than --max-line"}};
 	int e = got != INPUT_PIECE ? recording_line(g->records, line->text, line->number, &r) : !line->first;
 
-	/* What is torn is the end of one that has been killed. */
+	/* An acp-share that was killed ends within a line. */
 	if (e == 0 && got != INPUT_TORN)
 		handle_record(g, &r);
 	else if (e < 0)
@@ -55,7 +55,7 @@ on_event(void *arg, enum endpoint_event event)
 {
 	struct watch_guest *g = arg;
 
-	/* What waits in the pipe is not shown yet. */
+	/* Nothing more waits to be read: all is shown. */
 	if (event == ENDPOINT_READ && g->begun && g->w->tick && system_unread(g->end.in.io.fd) == 0)
 		g->w->tick(g->w, 0, false);
 	if (event != ENDPOINT_ENDED)
@@ -66,7 +66,7 @@ on_event(void *arg, enum endpoint_event event)
 	g->over(g->w, g->end.in.error ? strerror(g->end.in.error) : NULL);
 }
 
-/* The response of acp-share, or a part of it. */
+/* Reads acp-share's response to the request to attach, or a part of it. */
 static void
 on_response(void *arg, short revents)
 {

@@ -1,4 +1,4 @@
-/* Recordings: files, what grows, and what comes through a pipe. */
+/* Reads recordings from files, growing files and pipes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,9 +20,9 @@ struct files {
 	struct loop_fd fd;
 	struct loop_timer timer;
 	bool regular, stopped; /* stopped: by a signal */
-	bool begun, cut;       /* something has begun that has not ended; it may go on elsewhere */
-	bool fresh;            /* nothing of the file has been shown */
-	double started;        /* by the header */
+	bool begun, cut;       /* begun: a recording has begun, and not ended; cut: it may go on in another file */
+	bool fresh;            /* no record of the file was handled */
+	double started;        /* s since 1970, from the header */
 	uint64_t t, waited;    /* t: of the last message; waited: us at the end of the file */
 };
 
@@ -40,7 +40,7 @@ caught(void *arg, int signal)
 
 /* --- records --- */
 
-/* A file begins, or a header comes: what was read before has ended, unless this is its next part. */
+/* Begins a file, or a recording at its header. The recording before ends, unless this is its next part. */
 static void
 begin(struct files *f, const struct record *r)
 {
@@ -109,7 +109,7 @@ read_line(struct files *f, const struct line *line, bool torn)
 	return 0;
 }
 
-/* Passes over the lines of the block that do not matter. */
+/* Skips the lines of the block that do not matter to the tool. */
 static void
 skip(struct files *f)
 {
@@ -132,7 +132,7 @@ skip(struct files *f)
 	in->searched = in->start;
 }
 
-/* All lines that are there. */
+/* Handles all lines that can be read without waiting. */
 static int
 read_lines(struct files *f)
 {
@@ -171,7 +171,7 @@ readable(void *arg, short revents)
 	woken(arg);
 }
 
-/* Until there is more (fd -1: or not), for so many us (0: as long as it takes), or until a signal. */
+/* Waits until fd is readable (-1: none), at most us microseconds (0: without limit), or until a signal. */
 static void
 wait_for(struct files *f, int fd, uint64_t us)
 {
@@ -188,7 +188,7 @@ wait_for(struct files *f, int fd, uint64_t us)
 		loop_remove_timer(f->loop, &f->timer);
 }
 
-/* All that has come was shown. */
+/* Tells the tool that all records that have come were shown. Returns when it wants to be called again, us; or 0. */
 static uint64_t
 tick(struct files *f, bool quiet)
 {
@@ -198,7 +198,7 @@ tick(struct files *f, bool quiet)
 	return due;
 }
 
-/* A pipe: waits for more, and says so where that takes long. */
+/* Waits for more in a pipe, and tells the tool if that takes long. */
 static void
 wait_for_more(struct files *f)
 {
@@ -218,7 +218,7 @@ open_again(struct files *f, int fd)
 {
 	struct line line;
 
-	/* What has no newline is not complete any more. */
+	/* A line without a newline will not be completed any more. */
 	f->in.ended = true;
 	if (input_line(&f->in, &line) == INPUT_TORN && read_line(f, &line, true) < 0) {
 		close(fd);
@@ -230,7 +230,7 @@ open_again(struct files *f, int fd)
 	return input_open(&f->in, fd, f->w->frame->limit + RECORDING_AROUND);
 }
 
-/* At the end of a file that is followed: it may grow, begin anew, or another one may have its name. 0, or -1 with errno. */
+/* Looks again at a followed file, at its end: it may have grown, been truncated or been replaced. 0, or -1 with errno. */
 static int
 look_again(struct files *f)
 {
@@ -255,7 +255,7 @@ look_again(struct files *f)
 
 /* --- files --- */
 
-/* 0, or -1 with errno. */
+/* Reads the file to its end, or follows it. 0, or -1 with errno. */
 static int
 read_all(struct files *f)
 {
@@ -264,7 +264,7 @@ read_all(struct files *f)
 	ssize_t n = 1;
 
 	while (!f->stopped && !w->done && !w->leave && !out_failed(&w->out)) {
-		/* A part of a line that is followed is no line yet. */
+		/* In a file that is followed, a line without a newline may go on. */
 		if (n == 0 && follow)
 			f->in.ended = false;
 		if (read_lines(f) < 0)
@@ -306,7 +306,7 @@ read_file(struct files *f, int fd)
 	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + RECORDING_AROUND : w->frame->limit) < 0 ||
 		read_all(f) < 0)
 		operands_fail(&w->operands);
-	/* A file that is not read to its end did have what was asked for. */
+	/* A tool that stops early has what it asked for. */
 	if (f->stopped || w->done || w->leave || out_failed(&w->out))
 		w->operands.found = true;
 	f->cut |= w->operands.failed;
@@ -328,7 +328,7 @@ read_report_line(void *arg, struct slice line, const char **why)
 	return w->line(w, line, why);
 }
 
-/* Signals are caught, but not those of a reader that has left: these end us as they end any filter. */
+/* Catches the signals that end the tool, but SIGPIPE ends it as it ends any filter. */
 static int
 open_loop(struct files *f)
 {

@@ -1,4 +1,4 @@
-/* A stream that runs: a filter that changes nothing. */
+/* Watches a running stream, as a filter that changes nothing. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ begin(void *state, struct frame *f)
 	w->stream = f;
 	w->timed = true;
 	w->out.log = frame_log(f);
-	/* An existing output is not touched before acp-share has accepted us. */
+	/* Opens (and empties) the output only after acp-share has accepted us. */
 	if (w->frame->attach && watch_open(w))
 		return -1;
 	watch_begin(w, &start);
@@ -37,7 +37,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	struct message m = *received;
 
 	(void)dir;
-	/* A guess: what comes through one pipe may be of both sides. */
+	/* One pipe may have messages of both sides. */
 	if (frame_is_one_way(f))
 		m.from = ACP_UNKNOWN;
 	m.msg.shape = shapes_see(&w->shapes, &m.msg);
@@ -115,7 +115,7 @@ watch_stream(struct watch *w)
 
 	if (!w->replaces)
 		filter.log = &log;
-	/* A filter with a log handles SIGUSR1 already. */
+	/* A filter with a log handles SIGUSR1 itself. */
 	if (w->replaces || !w->signals || *w->signals != SIGUSR1)
 		options.signals = w->signals;
 	if (!w->frame->attach)

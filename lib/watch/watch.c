@@ -1,4 +1,4 @@
-/* What a stream and files have in common. */
+/* The common part of running streams and files. */
 #include "lib/watch/watch_parts.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ watch_begin(struct watch *w, const struct watch_start *start)
 		sessions_begin(w->sessions);
 	if (w->begin)
 		out_of_memory(w, w->begin(w, start));
-	/* The log of a stream calls w->header itself. */
+	/* The log of a running stream calls w->header itself. */
 	if (!w->header || w->stream || w->done)
 		return;
 	to = out_buf(&w->out);
@@ -153,7 +153,7 @@ watch_message(struct watch *w, const struct message *m, const struct message *sh
 		out_of_memory(w, sessions_see(w->sessions, m, &seen));
 	if (seen && !shown) {
 		known.from = seen->enveloped ? m->from : seen->message.from;
-		/* The message is in its envelope here, and so is its request. */
+		/* The tool gets the message in its envelope, so its request must be in its envelope, too. */
 		known.request = seen->enveloped ? enveloped(&request, seen->request) : seen->message.request;
 	}
 	if (w->message)
@@ -183,7 +183,7 @@ watch_record(struct watch *w, struct record *r)
 	}
 	if (r->kind == RECORD_EXIT) {
 		r->status = recording_status(r);
-		/* The exit is the agent's, as in a stream: recordings need not say so. */
+		/* An exit is the agent's, also where the recording does not say so. */
 		r->from = ACP_AGENT;
 	}
 	watch_event(w, r);
