@@ -7,7 +7,7 @@
 #include "lib/base/bytes.h"
 #include "lib/run/directory.h"
 
-enum { NAME_MOST = 64, BEGAN = 16 }; /* bytes: of an agent's name; of 20261123-120320- */
+enum { NAME_MOST = 64, BEGAN = 16 }; /* bytes: of an agent's name; of a time as 20261123-120320- */
 
 static const char *
 base(const char *path)
@@ -31,7 +31,7 @@ home_name(struct buf *to, struct slice name)
 	return r;
 }
 
-/* The path of an agent's directory, with a slash at its end, to be freed. */
+/* The path of an agent's directory, with a slash at its end; the caller frees it. make: creates the directory. */
 static char *
 directory_of(const char *tool, const char *agent, bool make)
 {
@@ -45,7 +45,7 @@ directory_of(const char *tool, const char *agent, bool make)
 	return path;
 }
 
-/* The program that is the agent: before it stand tools of ours that start what follows "--". */
+/* The agent's program: after the last "--" of the tools of acputils that start it. */
 static const char *
 agent_of(char *const *command)
 {
@@ -76,9 +76,9 @@ home_output(const char *tool, char *const *command)
 	return output;
 }
 
-/* --- what lies there --- */
+/* --- the recordings --- */
 
-/* By when they began, as their names say, and then by the process. */
+/* Compares by the time in the file name, then by the process id. */
 static int
 compare(const void *a, const void *b)
 {
@@ -132,7 +132,7 @@ home_recordings(const char *tool, const char *agent)
 	return all;
 }
 
-/* The newest, to be freed; NULL: there is none. */
+/* The path of the newest recording, which the caller frees; NULL: there is none. */
 static char *
 newest(const char *tool, const char *agent)
 {

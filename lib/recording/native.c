@@ -1,4 +1,4 @@
-/* Our own records (acp-recording(5)). */
+/* Reads our own records (acp-recording(5)). */
 #include <sys/wait.h>
 
 #include "lib/base/base64.h"
@@ -8,7 +8,7 @@
 
 enum { SIGNAL_MOST = 64 };
 
-/* The member msg: if it is the last one, all between its colon and the record's brace, which came over the wire; else its value. */
+/* The message in the member msg. If that is the last member, its white space belongs to the message, as it came over the wire. */
 static struct slice
 msg_member(struct slice raw, struct slice value)
 {
@@ -134,11 +134,11 @@ recording_status(const struct record *r)
 	return 0;
 }
 
-/* --- as recording_put_message writes them: no byte is read twice --- */
+/* --- fast: records as recording_put_message writes them, of which no byte is read twice --- */
 
-enum { DIGITS = 12 }; /* of a whole number */
+enum { DIGITS = 12 }; /* of the seconds */
 
-/* A time with its six decimals. */
+/* Reads a time with six decimals. */
 static bool
 written_time(const char **p, const char *end, uint64_t *us)
 {

@@ -36,7 +36,7 @@ operands_report(struct operands *in, const struct record *r)
 	bool torn = r->torn && in->found;
 	const char *what = torn ? "the last line is torn" : "not a record";
 
-	/* What is no recording at all is worth one line. */
+	/* A file that is no recording at all gets one line. */
 	if (!in->found && in->bad)
 		return;
 	in->bad |= !torn;

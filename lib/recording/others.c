@@ -1,4 +1,4 @@
-/* What others write, recognized line by line. A new shape is a function here and an entry in by_shape (recording.c). */
+/* Reads what other programs write, line by line. A new shape needs a function here and an entry in by_shape (recording.c). */
 #include <strings.h>
 
 #include "lib/recording/recording_parts.h"
@@ -7,7 +7,7 @@
 enum outcome
 recording_bare(struct recording *rec, struct record *r)
 {
-	/* Files of agents that people take for recordings, by a member that each line has. */
+	/* Agents' own files are often taken for recordings. A member that each line has tells them. */
 	static const char *const others[][2] = {{"parentUuid", "not an ACP message (a Claude Code transcript?)"},
 		{"payload", "not an ACP message (a Codex rollout?)"}};
 	enum outcome o = recording_message(rec, r, r->raw);
@@ -44,7 +44,7 @@ recording_trace(struct recording *rec, struct record *r, const struct slice *v)
 	if (!v[TYPE].p || !v[TS].p || !trace_read(r->raw, &t))
 		return OTHER_SHAPE;
 	r->from = t.sender;
-	/* Their hops have numbers, and the name of the agent's side. */
+	/* A hop of a trace has a number, and the name of the side toward the agent. */
 	name = slice(t.below.p + 1, t.below.n - 2);
 	if (rec->numbered ? t.hop != rec->hop_number : name.n != strlen(rec->hop) || strncasecmp(name.p, rec->hop, name.n) != 0)
 		return recording_other_hop(rec, t.hop == UINT64_MAX ? NULL : &t.hop, t.below);

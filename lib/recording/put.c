@@ -9,7 +9,7 @@
 #include "lib/base/calendar.h"
 #include "lib/run/proc.h"
 
-/* Room for the text of a record around its message (two numbers and the names), and for the members of an event. */
+/* Bytes: AROUND: of a record without its message; MORE: of an event's members. SECOND: us. */
 enum { AROUND = 128, MORE = 64, SECOND = 1000000 };
 
 static char *
@@ -36,7 +36,7 @@ recording_put_time(char *p, uint64_t us)
 	return p + 7;
 }
 
-/* The beginning of all records but the header. Without printf: this is where acp-tap spends its time. */
+/* Appends the beginning of all records but the header. Without printf, because acp-tap spends its time here. */
 static int
 begin(struct buf *b, uint64_t t, int at, size_t more)
 {
@@ -103,7 +103,7 @@ finish(struct buf *b, size_t start, bool built)
 	return -1;
 }
 
-/* Bytes as a member: a string, or base64 under a name that ends in 64. */
+/* Appends a record with one member: a string, or base64 if the text is not UTF-8; then the member's name ends in 64. */
 static int
 put_bytes(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
 {
@@ -129,7 +129,7 @@ recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, stru
 	return put_bytes(b, t, at, from, "stderr", text);
 }
 
-/* An event. more: its members between `event` and `why`, JSON text with a comma before each. why: a text; p NULL: it has none. */
+/* Appends an event. more: its members before `why`, JSON text with a comma before each. why: plain text, or p NULL. */
 static int
 put_event(struct buf *b, uint64_t t, int at, const char *name, const char *more, struct slice why)
 {

@@ -1,4 +1,4 @@
-/* The reader: lines of one hop, recognized by their shape. */
+/* Reads the records of one hop. Each line's shape tells its format. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const struct json_keys names = {MEMBERS, {"acp-recording", "t", "from", "
 
 /* --- hops --- */
 
-/* The name of a hop in the last header: a JSON string, or p NULL. */
+/* The name of a hop in the last header: a JSON string; or p NULL. */
 static struct slice
 hop_name(const struct recording *rec, uint64_t number)
 {
@@ -36,7 +36,7 @@ recording_missed(const struct recording *rec, bool found, struct buf *text)
 	return text->n;
 }
 
-/* Is this hop the one that is asked for? What belongs to no hop is. */
+/* Is this the chosen hop? A record without a hop belongs to each. */
 static bool
 is_our_hop(struct recording *rec, struct slice at)
 {
@@ -89,7 +89,7 @@ by_shape(struct recording *rec, struct record *r, const struct slice *v)
 	return READ;
 }
 
-/* What is wrong with the first line of a compressed file, by the bytes that its format begins with; else NULL. */
+/* If the first line is that of a compressed file, says so; else returns NULL. */
 static const char *
 compressed(struct slice line)
 {
@@ -106,7 +106,7 @@ compressed(struct slice line)
 	return NULL;
 }
 
-/* Any line: all of it is scanned. */
+/* Reads any line, by scanning all of it. */
 static enum outcome
 read_slowly(struct recording *rec, struct record *r)
 {
@@ -213,7 +213,7 @@ recording_next(struct recording *rec, struct record *r)
 	do {
 		got = input_next(&rec->in, &line);
 		switch (got) {
-		case INPUT_NOTHING: /* reading has failed */
+		case INPUT_NOTHING: /* read has failed */
 			return -1;
 		case INPUT_END:
 			*r = (struct record){.kind = RECORD_END};

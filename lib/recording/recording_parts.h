@@ -1,4 +1,4 @@
-/* recording_parts: what the files of the recording module share: one for each shape that a line may have. */
+/* recording_parts: for the files of recording. There is a file for each group of shapes that a line may have. */
 #ifndef RECORDING_PARTS_H
 #define RECORDING_PARTS_H
 
@@ -9,53 +9,53 @@
 struct recording {
 	struct input in;
 	bool environment;    /* ${NAME} in messages is replaced */
-	struct buf expanded; /* a message in which it was */
-	struct buf why;      /* an error that names a variable */
-	struct buf text;     /* what had to be unescaped or rebuilt */
+	struct buf expanded; /* a message in which variables were replaced */
+	struct buf why;      /* the text of an error that names a variable */
+	struct buf text;     /* text that was unescaped or rebuilt */
 	struct shapes shapes;
-	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
+	struct buf hops;     /* the names of hops in the last header: a JSON array; or empty */
 	const char *hop;
-	bool asked;          /* for this hop: it is not the default */
-	bool held;           /* a record was of a hop */
-	struct buf others;   /* names and numbers of hops that were passed over */
+	bool asked;          /* the user chose a hop */
+	bool held;           /* a record had a hop */
+	struct buf others;   /* names and numbers of the hops that were skipped */
 	bool numbered;
 	uint64_t hop_number;
-	uint64_t offset;     /* of the line that is read next */
-	uint64_t long_line;  /* bytes of one beyond the limit */
+	uint64_t offset;     /* of the next line */
+	uint64_t long_line;  /* bytes of the line that is beyond the limit; or 0 */
 };
 
-/* What becomes of a line: SKIPPED belongs to another hop, or is empty. */
+/* SKIPPED: the line is empty, or of another hop. OTHER_SHAPE: another function may read it. */
 enum outcome { NO_MEMORY = -1, READ, SKIPPED, OTHER_SHAPE };
 
 /* The members that decide the shape of a line, and those of our own records. */
 enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, STARTED, HOPS, TYPE, TS, JSONRPC,
 	MEMBERS };
 
-/* Values (values.c). */
+/* values.c */
 enum { RECORDING_SECOND = 1000000 };
-/* The text of a JSON string, in rec->text. */
+/* Unescapes a JSON string. *text is in rec->text. */
 enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
-/* The record cannot be read, because of this slice of its line. */
+/* Makes a RECORD_BAD, whose error is at this slice of the line. */
 enum outcome recording_bad(struct record *, struct slice at, const char *what);
-/* Its text is a JSON string. */
+/* Makes a record of this kind, whose text is in a JSON string. */
 enum outcome recording_text(struct recording *, struct record *, enum record_kind, struct slice string);
-/* It is a message, or noise; text has been found, and is scanned here, once. */
+/* Makes a RECORD_MESSAGE or RECORD_NOISE of a text, which this function scans. */
 enum outcome recording_message(struct recording *, struct record *, struct slice text);
 
-/* SKIPPED, for a record of another hop, of this number (or NULL) and name (a JSON string, or p NULL): recording_missed lists them. */
+/* Notes, for recording_missed, a hop that is not chosen: its number (or NULL) and name (a JSON string, or p NULL). Returns SKIPPED. */
 enum outcome recording_other_hop(struct recording *, const uint64_t *number, struct slice name);
 
-/* The shapes. Each reads a line that is an object, with the values of its members, or returns OTHER_SHAPE. */
-/* Our own records (native.c). */
+/* Each of these functions reads a line that is an object; v: the values of its members. */
+/* native.c: our own records */
 enum outcome recording_native(struct recording *, struct record *, const struct slice *v);
-/* The beginning of a record as recording_put_message writes it, by comparing: text is its message, not scanned. False for others. */
+/* Reads the beginning of a record of recording_put_message: text is its message, not scanned. False: it is another record. */
 bool recording_own_begin(struct record *);
-/* Other people's (others.c). */
-/* A message as a string: {"t","from","line"}. */
+/* others.c: records of other programs */
+/* {"t","from","line"}, whose line is a string with a message */
 enum outcome recording_line_text(struct recording *, struct record *, const struct slice *v);
-/* An event of the Rust conductor. */
+/* an event of the Rust conductor */
 enum outcome recording_trace(struct recording *, struct record *, const struct slice *v);
-/* A line that is a message itself, or nothing that is known. */
+/* a message, or an unknown line */
 enum outcome recording_bare(struct recording *, struct record *);
 
 #endif

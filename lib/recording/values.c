@@ -1,11 +1,11 @@
-/* The values in records of all shapes. */
+/* Values in records of all shapes. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/text.h"
 #include "lib/recording/recording_parts.h"
 
-enum { NUMBER_MOST = 63 }; /* digits of a time that is read as a floating point number */
+enum { NUMBER_MOST = 63 }; /* bytes at most of a time that strtod reads */
 
 bool
 recording_seconds(struct slice number, uint64_t *us)
@@ -72,7 +72,7 @@ is_name(char c, bool first)
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (!first && byte_is_digit(c));
 }
 
-/* The name in ${NAME}, whose dollar is at p; p NULL where there is none. */
+/* The name in the ${NAME} at p; its p is NULL if there is none. */
 static struct slice
 name_at(const char *p, const char *end)
 {
@@ -83,7 +83,7 @@ name_at(const char *p, const char *end)
 	return end - p > 2 && p[1] == '{' && to > from && to < end && *to == '}' ? slice_between(from, to) : slice(NULL, 0);
 }
 
-/* Appends the value of an environment variable, as the text of a JSON string. 1; 0 where it is not set; -1. */
+/* Appends the value of a variable, escaped for a JSON string. 1; 0: the variable is not set; -1 out of memory. */
 static int
 put_value(struct recording *rec, struct slice name)
 {
@@ -98,13 +98,13 @@ put_value(struct recording *rec, struct slice name)
 		return 0;
 	if (json_quote(slice_of(value), &rec->expanded) < 0)
 		return -1;
-	/* Without the quotes. */
+	/* Removes the quotes. */
 	rec->expanded.n -= 2;
 	memmove(rec->expanded.p + before, rec->expanded.p + before + 1, rec->expanded.n - before);
 	return 1;
 }
 
-/* $${NAME} is ${NAME} itself. */
+/* Replaces ${NAME} by the variable, and $${NAME} by ${NAME}. */
 static enum outcome
 expand(struct recording *rec, struct record *r, struct slice *text)
 {
