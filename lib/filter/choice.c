@@ -8,7 +8,7 @@ choice_is(struct choice *c, struct slice id, char **why)
 	size_t n = strlen(c->asked);
 
 	*why = NULL;
-	/* A timeline shows the end of an id where another session's begins alike. */
+	/* Users may give the end of an id, because timelines show that of ids that begin alike. */
 	if (id.n < n || (memcmp(id.p, c->asked, n) != 0 && memcmp(id.p + id.n - n, c->asked, n) != 0)) {
 		if (!c->exact && !c->id.p)
 			text_list(&c->others, id);

@@ -1,24 +1,24 @@
-/* choice: the session of --session: its id, or as much of its beginning or its end as no other session has. */
+/* choice: the session of --session. The user gives its id, or a beginning or an end of the id that no other session has. */
 #ifndef CHOICE_H
 #define CHOICE_H
 
 #include "lib/base/bytes.h"
 
-/* Set asked; zero the others. */
+/* The caller sets asked, and zeroes the others. */
 struct choice {
 	const char *asked;
 	struct buf id; /* of the first session that fits */
-	bool exact;    /* a session with just that id was seen: it is the only one */
-	bool several;  /* others have come that fit */
-	struct buf others; /* as long as none fits: what there is */
+	bool exact;    /* a session with exactly this id was seen, so no other one fits */
+	bool several;  /* another session fits, too */
+	struct buf others; /* until a session fits: the ids that were seen */
 };
 
 /*
- * Is this session (its id, plain text) the one? The first that fits is, until one comes that has just this id. *why: NULL,
- * or once, where another fits too, what to report (the caller frees it).
+ * Is the session with this id (plain text) the chosen one? It is the first that fits, until one comes with exactly the given id. *why: a
+ * text to report, once, if another session fits, too (the caller frees it); else NULL.
  */
 bool choice_is(struct choice *, struct slice id, char **why);
-/* Was one asked for, and none fits? Then the text says so, and what there is. */
+/* Did the user choose a session, and none fits? Then text says so, and names the sessions. */
 bool choice_missed(const struct choice *, struct buf *text);
 void choice_free(struct choice *);
 

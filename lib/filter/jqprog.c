@@ -13,19 +13,19 @@
 #include "lib/base/cli.h"
 #include "lib/filter/jqprog_parts.h"
 
-/* libjq 1.7 prints no deeper than this; 1.6 reads no deeper, and less deep where objects nest. */
+/* The depth to which libjq 1.7 prints. libjq 1.6 reads to this depth, in nested objects less deep. */
 enum { DEPTH = 256 };
 
 struct jqprog {
 	jq_state *jq;
-	uint64_t uses;     /* a bit for each of the first variables that the program may use */
+	uint64_t uses;     /* a bit for each of the first 64 variables: the program may use it */
 	struct buf edited; /* the current output of jqprog_edit */
-	bool stopped;      /* a signal has stopped it: it is not run again */
+	bool stopped;      /* a signal has stopped it, so it is not run again */
 };
 
 /* --- messages --- */
 
-/* Collects the compiler's messages; the count of errors at the end is left out. */
+/* Collects the compiler's messages, without the last one, which counts the errors. */
 static void
 collect(void *arg, jv message)
 {
@@ -45,7 +45,7 @@ collect(void *arg, jv message)
 	while (n > 0 && strchr(" \n", text[n - 1]))
 		n--;
 	if (n > 0 && (b->n == 0 || buf_add(b, "\n", 1) == 0))
-		(void)buf_add(b, text, n); /* out of memory one message is missing */
+		(void)buf_add(b, text, n); /* out of memory, this message is missing */
 	jv_free(formatted);
 }
 
@@ -117,7 +117,7 @@ surrogate(const char *p, const char *end)
 	return strchr("89abAB", p[3]) ? 'h' : 'l';
 }
 
-/* libjq 1.6 does not read a string with half a pair of surrogates; later ones read U+FFFD, and so do we. */
+/* Reads half a pair of surrogates as U+FFFD, as libjq does from 1.7 on. 1.6 does not read such a string. */
 static jv
 parse_replaced(struct slice text)
 {
@@ -143,7 +143,7 @@ parse_replaced(struct slice text)
 	return value;
 }
 
-/* The value of a text; invalid where libjq does not read it. */
+/* The value of a JSON text (p NULL: null); invalid if libjq cannot read it. */
 static jv
 parse(struct slice text)
 {
@@ -162,15 +162,15 @@ parse(struct slice text)
 
 /* --- programs that do not end --- */
 
-/* Seconds: a signal that waits as long stops a program. */
+/* Seconds: a signal that has waited for this time stops the program. */
 enum { PATIENCE = 1 };
 
 static const char stopped[] = "stopped by a signal";
 
-/* The machine that runs now, for the signal handler. */
+/* The program that runs now, for the signal handler. */
 static jq_state *volatile running;
 
-/* Our loops block the signals that end a tool, and handle them after the program has run. */
+/* Does a signal wait that ends a tool? Our loops block these signals while a program runs. */
 static bool
 signal_waits(void)
 {
@@ -188,7 +188,7 @@ look_for_signal(int alarm)
 		jq_halt(running, jv_null(), jv_false());
 }
 
-/* Looks for a signal every now and then while the machine runs; NULL: no more. */
+/* Looks regularly for a signal while this program runs; NULL: stops looking. */
 static void
 watch(jq_state *jq)
 {
@@ -226,7 +226,7 @@ skip_string(const char *p)
 	return p;
 }
 
-/* The end of the module, import and include directives, which have to stay in front. */
+/* The end of the module, import and include directives, which must stay at the beginning of the program. */
 static const char *
 directives_end(const char *program)
 {
@@ -257,9 +257,9 @@ directives_end(const char *program)
 }
 
 /*
- * libjq binds variables when it compiles, but we have new values at each run: the program is run on an array of them with the text at
- * its end, and gets a prefix that binds its variables, on the same line. No operator binds less than the prefix's pipes. `last` is
- * what the program may lack: definitions alone are read as followed by a full stop.
+ * libjq binds variables when it compiles, but they have new values at each run. So the program is run on an array of the values, with the
+ * text at its end, and gets a prefix that binds the variables, on the same line. No operator binds less than the prefix's pipes. `last`
+ * follows the program: "." for one of definitions only, as jq does it.
  */
 static int
 wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t nvars, const char *last)
@@ -272,13 +272,13 @@ wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t n
 	for (size_t i = 0; i < nvars; i++)
 		if (buf_printf(b, " .[%zu] as $%s |", i, vars[i].name) < 0)
 			return -1;
-	/* In newer versions a comment that ends in a backslash goes on in the next line. */
+	/* In newer versions a comment with a backslash at its end goes on in the next line. */
 	if (buf_printf(b, " .[%zu] | %s\n\n%s", nvars, body, last) < 0)
 		return -1;
 	return buf_string(b) ? 0 : -1;
 }
 
-/* A machine with the program, and its messages where there is none. */
+/* Compiles a program. NULL with jq's messages in errors. Frees args. */
 static jq_state *
 compile(const char *program, jv args, struct buf *errors)
 {
@@ -298,7 +298,7 @@ compile(const char *program, jv args, struct buf *errors)
 	return jq;
 }
 
-/* Does the program compile without the prefix? Then its messages have the right positions. */
+/* Does the program compile without the prefix? If not, errors has messages with the user's positions. Frees args. */
 static bool
 compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
@@ -313,7 +313,7 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv ar
 	return true;
 }
 
-/* A bit for each variable that the program may use. If in doubt it may: some versions allow white space after the $. */
+/* A bit for each variable that the program may use; in doubt it is set. Some versions of jq allow white space after the $. */
 static uint64_t
 used_vars(const char *program, const struct jqprog_var *vars, size_t nvars)
 {
@@ -330,7 +330,7 @@ used_vars(const char *program, const struct jqprog_var *vars, size_t nvars)
 	return uses;
 }
 
-/* An object of constants; invalid if one is too deep for libjq. */
+/* An object of the constants; invalid if one is too deep for libjq. */
 static jv
 named(const struct jqprog_var *constants, size_t n)
 {
@@ -347,7 +347,7 @@ named(const struct jqprog_var *constants, size_t n)
 	return all;
 }
 
-/* A machine with the program wrapped. NULL, with its messages in errors: none where memory ran out. */
+/* Compiles the wrapped program. NULL with jq's messages in errors, which is empty out of memory. */
 static jq_state *
 compile_wrapped(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
@@ -400,7 +400,7 @@ jqprog_free(struct jqprog *prog)
 
 /* --- running --- */
 
-/* The input of the wrapped program; invalid if a part is. Owns the text's value. */
+/* The input of the wrapped program; invalid if the text or a variable is. Takes over text. */
 static jv
 input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars)
 {
@@ -422,7 +422,7 @@ input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t 
 	return all;
 }
 
-/* How the outputs ended: 0, or 1 with *why. last: from jq_next; freed here. */
+/* How the program ended: 0, or 1 with *why. last: jq_next's last value, which this frees. */
 static int
 outcome(struct jqprog *prog, jv last, char **why)
 {
@@ -432,7 +432,7 @@ outcome(struct jqprog *prog, jv last, char **why)
 	prog->stopped = halted && signal_waits();
 	if (prog->stopped)
 		message = jv_string(stopped);
-	else if (halted) /* halt has no message, halt_error has one. */
+	else if (halted) /* halt_error has a message, halt has none. */
 		message = jq_get_error_message(prog->jq);
 	else if (jv_invalid_has_msg(jv_copy(last)))
 		message = jv_invalid_get_msg(jv_copy(last));
@@ -450,7 +450,7 @@ outcome(struct jqprog *prog, jv last, char **why)
 
 enum purpose { PRINT, EDIT, TEST };
 
-/* Calls fn with each output as text; to test, arg is a bool: is the output true? */
+/* Calls fn with each output as text. With purpose TEST, sets the bool arg: is the last output true? */
 static int
 run(struct jqprog *prog, enum purpose purpose, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why)

@@ -1,4 +1,4 @@
-/* jqprog_parts: what the files of jqprog share; for lib/filter/jqprog*.c only. */
+/* jqprog_parts: for the files of jqprog. */
 #ifndef JQPROG_PARTS_H
 #define JQPROG_PARTS_H
 
@@ -7,9 +7,8 @@
 #include "lib/base/bytes.h"
 
 /*
- * The text, whose value is `in`, made into one whose value is `out`: what is the same in both
- * keeps its bytes. *result is the text itself where nothing differs, else it lies in `to`, which
- * is emptied first. The values stay the caller's. 0, or -1 out of memory.
+ * Changes the text, whose value is `in`, into one whose value is `out`; parts that are the same in both keep their bytes. *result is the
+ * text itself if nothing differs, else it is in `to`, which is emptied first. The caller keeps both values. 0, or -1 out of memory.
  */
 int jqprog_patch(struct slice text, jv in, jv out, struct buf *to, struct slice *result);
 

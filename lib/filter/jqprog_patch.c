@@ -1,25 +1,25 @@
 /*
- * Applies a program's changes to the text that it was run on. The values before and after are walked together with the text, which
- * changes only where they differ. A value that the program did not touch is mostly the same in memory, and not walked.
+ * Applies a program's changes to its input text: walks through the text and the values before and after, and changes the text where the
+ * values differ. A value that the program did not touch is mostly the same object in memory; then its text is skipped.
  */
 #include <stdlib.h>
 
 #include "lib/filter/jqprog_parts.h"
 #include "lib/json/json.h"
 
-/* Arrays whose changed parts are larger (in pairs of elements) are aligned by one pass over them. */
+/* The most pairs of elements that pair_likely compares; larger arrays are paired in one pass. */
 enum { ALIGN_MOST = 64 * 64 };
 
 struct patch {
-	const char *done; /* the text is written up to here */
+	const char *done; /* the part of the text before this is written */
 	struct buf *to;
-	struct buf name;  /* a member's, unescaped */
+	struct buf name;  /* of a member, unescaped */
 };
 
 /* The entries of an object or array, up to the current one. */
 struct row {
-	bool any;        /* there is one before */
-	const char *end; /* of the one before in the text; at first, after the bracket */
+	bool any;        /* there is an entry before the current one */
+	const char *end; /* of the entry before, in the text; at first, the place after the bracket */
 };
 
 /* --- changing the text --- */
@@ -39,7 +39,7 @@ string_bytes(jv string)
 	return slice(jv_string_value(string), (size_t)jv_string_length_bytes(jv_copy(string)));
 }
 
-/* Takes over the value. */
+/* Replaces the text between from and to by a value, and frees the value. 0, or -1 out of memory. */
 static int
 put_value(struct patch *p, const char *from, const char *to, jv value)
 {
@@ -50,7 +50,7 @@ put_value(struct patch *p, const char *from, const char *to, jv value)
 	return r;
 }
 
-/* Removes an entry, with one of the commas beside it. next: where the one after it begins, or NULL. */
+/* Removes an entry, with one of the commas beside it. next: the beginning of the next entry, or NULL. */
 static int
 row_drop(struct patch *p, const struct row *row, const char *from, const char *end, const char *next)
 {
@@ -59,7 +59,7 @@ row_drop(struct patch *p, const struct row *row, const char *from, const char *e
 	return put(p, from, next ? next : end, slice(NULL, 0));
 }
 
-/* Adds an entry after the one before, or before `next`, or alone. name may be invalid: an element has none. Owns both. */
+/* Adds an entry: after the one before, or before `next`, or as the only one. name: invalid for an element. Frees name and value. */
 static int
 row_add(struct patch *p, struct row *row, const char *next, jv name, jv value)
 {
@@ -89,7 +89,7 @@ static int patch_value(struct patch *p, struct slice text, jv in, jv out);
 
 /* --- objects --- */
 
-/* Invalid when out of memory. */
+/* The name of a member; invalid out of memory. */
 static jv
 name_of(struct patch *p, struct slice key)
 {
@@ -98,7 +98,7 @@ name_of(struct patch *p, struct slice key)
 	return name.p ? jv_string_sized(name.p, (int)name.n) : jv_invalid();
 }
 
-/* Of members with the same name libjq has the last. If there are any: the index of each name's last; else invalid. */
+/* If members have the same name, of which libjq has the last: an object with the last index of each name; else invalid. -1 out of memory. */
 static int
 last_indexes(struct patch *p, struct slice text, jv in, jv *last)
 {
@@ -137,16 +137,16 @@ is_last(jv last, jv name, int index)
 	return yes;
 }
 
-/* A member of the text, and what libjq has for it. */
+/* A member of the text, and libjq's name and value of it. */
 struct member {
 	struct slice key, value;
 	int index;
-	jv name, was; /* was is invalid if libjq has no member of this name */
+	jv name, was; /* was: invalid if libjq has no member of this name */
 };
 
 /*
- * libjq mostly has the members in the order of the text: then the one in *slot is it, and no name
- * has to be made to look for it. 0, or -1 out of memory.
+ * Finds name and value of a member. libjq mostly has the members in the order of the text: then the member is in *slot, and its name need
+ * not be unescaped. 0, or -1 out of memory.
  */
 static int
 find_member(struct patch *p, struct member *m, jv in, int *slot)
@@ -170,7 +170,7 @@ find_member(struct patch *p, struct member *m, jv in, int *slot)
 	return 0;
 }
 
-/* Takes over name and was. */
+/* Writes a member. Frees its name and was. 0, or -1 out of memory. */
 static int
 patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv last, jv out)
 {
@@ -232,13 +232,13 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 	return r;
 }
 
-/* --- arrays: which element became which --- */
+/* --- arrays: pairs of elements, before and after --- */
 
-/* The parts of two arrays between what they have in common at their ends, and of the first its elements' partners. */
+/* The parts of two arrays without the common elements at both ends; and the partners of the first array's elements. */
 struct pairs {
-	int head, tail; /* elements that are the same in front, and after */
-	int n, m;       /* how many lie between, before and after */
-	int *with;      /* index of the partner in what lies between, or -1 */
+	int head, tail; /* the number of common elements at the beginning, and at the end */
+	int n, m;       /* the number of other elements, before and after */
+	int *with;      /* for each of n: the index of its partner among m; or -1 */
 };
 
 static jv
@@ -277,7 +277,7 @@ like_objects(jv a, jv b)
 	return n;
 }
 
-/* How much alike two elements are: 0 where one did not become the other by a change inside. */
+/* How alike two elements are; 0: the second is not a changed form of the first. */
 static int
 likeness(jv in, int i, jv out, int j)
 {
@@ -296,7 +296,7 @@ likeness(jv in, int i, jv out, int j)
 	return like;
 }
 
-/* The partners that are most alike in all, in order. */
+/* Chooses pairs, in order, so that the sum of their likeness is greatest. */
 static int
 pair_likely(struct pairs *x, jv in, jv out)
 {
@@ -334,7 +334,7 @@ pair_likely(struct pairs *x, jv in, jv out)
 	return 0;
 }
 
-/* One pass: right if elements were only removed or only added. */
+/* Chooses pairs in one pass. The result is right if elements were only removed or only added. */
 static void
 pair_greedy(struct pairs *x, jv in, jv out)
 {
@@ -350,7 +350,7 @@ pair_greedy(struct pairs *x, jv in, jv out)
 	}
 }
 
-/* Between two pairs, an element that went and one that came are a pair. */
+/* Pairs a removed element with an added one between the same two pairs. */
 static void
 pair_changed(struct pairs *x)
 {
@@ -397,7 +397,7 @@ pair(struct pairs *x, jv in, jv out)
 	return 0;
 }
 
-/* The new index of the element that was at i, or -1: it is gone. */
+/* The new index of the element that was at i; -1: it was removed. */
 static int
 partner(const struct pairs *x, int i)
 {

@@ -11,25 +11,25 @@
 struct glob {
 	const char *pattern;
 	bool negated;
-	enum { WHOLE, PREFIX, PATTERN } how; /* most are a name, or end in the only star: fnmatch is slow */
-	size_t n;                            /* of a WHOLE or PREFIX */
+	enum { WHOLE, PREFIX, PATTERN } how; /* names, and names with one star at the end, need no fnmatch, which is slow */
+	size_t n;                            /* of WHOLE or PREFIX: bytes to compare */
 };
 
 struct select {
 	struct glob *globs;
 	size_t nglobs;
-	bool positive;        /* one of them is not negated */
+	bool positive;        /* a glob is not negated */
 	struct jqprog **programs;
 	size_t nprograms;
 	enum acp_side from;   /* ACP_UNKNOWN: either */
 	unsigned kinds;       /* a bit for each msg_kind; 0: any */
 	struct choice session;
-	struct buf name[2];   /* a method and an update's kind, as plain text */
+	struct buf name[2];   /* plain text of the method and of the update's kind */
 	bool failed;          /* a program's failure has been reported */
 	const char *culprit;
 	bool asked;           /* a message was looked at */
 	bool any;             /* a message was selected */
-	struct buf others;    /* until then: the methods and kinds that there are */
+	struct buf others;    /* until then: the methods and kinds that were seen */
 };
 
 void
@@ -78,7 +78,7 @@ refuse(char **why, const char *what)
 	return -1;
 }
 
-/* What is wrong with a pattern, or NULL. */
+/* The error in a pattern, or NULL. */
 static const char *
 wrong_in(const char *p)
 {
@@ -91,7 +91,7 @@ wrong_in(const char *p)
 			p += 2;
 			continue;
 		}
-		/* fnmatch reads a [ that is not closed as itself. The first character in the brackets may be a ]. */
+		/* fnmatch takes a [ without a ] for itself. The first character in the brackets may be a ]. */
 		p++;
 		p += *p == '!' || *p == '^';
 		p = *p ? strchr(p + 1, ']') : NULL;
@@ -236,7 +236,7 @@ match_programs(struct select *s, const struct message *m, char **why)
 	select_vars(&vars, m);
 	for (size_t i = 0; i < s->nprograms; i++) {
 		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0) {
-			/* Reported once. */
+			/* Only the first failure is reported. */
 			s->culprit = "--where";
 			if (s->failed)
 				free(message);
