@@ -33,7 +33,7 @@ struct method {
 };
 
 /*
- * Section 2, v1 and v2, stable and not. A name that ends in '/' is a prefix. The most frequent come first.
+ * The methods of section 2: of both versions, stable and unstable. A name with '/' at its end is a prefix. The most frequent are first.
  */
 static const struct method methods[] = {
 	{"session/update", ACP_SESSION_UPDATE, ACP_AGENT, true},
@@ -119,7 +119,7 @@ find_string(struct slice name)
 	return find(json_text(name, &room));
 }
 
-/* Sections 2 and 5, and what agents add in _meta. The most frequent come first. */
+/* The members of sections 2 and 5, and those that agents add in _meta. The most frequent are first. */
 static const struct acp_member members[] = {
 	{"sessionId", .id = ACP_ID_SESSION},
 	{"sessionUpdate", .kind = true},
@@ -162,7 +162,7 @@ static const struct acp_member members[] = {
 static const struct acp_member no_member;
 static const struct acp_member mcp_request = {"requestId", .id = ACP_ID_MCP_REQUEST};
 
-/* Some names say something in some messages only. */
+/* Some members have their meaning in some messages only. */
 static const struct acp_member *
 in_message(const struct acp_member *m, enum acp_method what, bool response)
 {
@@ -176,7 +176,7 @@ in_message(const struct acp_member *m, enum acp_method what, bool response)
 		return &no_member;
 	if (m->metadata && slice_is(slice_of(m->name), "info") && !initialize)
 		return &no_member;
-	/* The client's; what the agent can do is part of the conversation. */
+	/* The client's capabilities are metadata, the agent's are part of the conversation. */
 	if (m->metadata && slice_is(slice_of(m->name), "capabilities") && (!initialize || response))
 		return &no_member;
 	return m;
@@ -280,7 +280,7 @@ acp_opens_session(enum acp_method what)
 static enum acp_part
 part_of_kind(struct slice kind)
 {
-	/* A draft's name of usage_update is still sent. */
+	/* Some agents still send usage_update by a draft's name. */
 	static const struct {
 		const char *name;
 		enum acp_part part;
@@ -290,7 +290,7 @@ part_of_kind(struct slice kind)
 		{"tool_call", ACP_PART_CALL}, {"tool_call_update", ACP_PART_CALL}, {"subagent_update", ACP_PART_CHILD},
 	};
 
-	/* Nearly all are chunks; no escape ends in this letter. */
+	/* Nearly all updates are chunks, and no escape ends in this letter. */
 	if (kind.n < 2 || kind.p[kind.n - 2] == 'k')
 		return ACP_PARTS;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -300,8 +300,8 @@ part_of_kind(struct slice kind)
 }
 
 /*
- * The kind of an update that is written as nearly all are, without a blank or an escape. Nothing but bytes is compared, for it is
- * asked of each piece of a text that streams.
+ * The kind of an update that is written as nearly all are, without blanks and escapes. It only compares bytes, because it is called for
+ * each chunk of a text.
  */
 static bool
 usual_kind(struct slice params, struct slice *kind)
@@ -315,7 +315,7 @@ usual_kind(struct slice params, struct slice *kind)
 	return true;
 }
 
-/* Looks no further than the kind of the update, which as a rule comes first. */
+/* Reads only the kind of the update, which is usually the first member. */
 enum acp_part
 acp_part_of_update(struct slice params)
 {

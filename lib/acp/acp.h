@@ -1,16 +1,16 @@
-/* acp: the names of the protocol. The only place that spells methods and fields, and their dialects. */
+/* acp: the names of the protocol's methods and members, in each dialect. Other files do not spell them. */
 #ifndef ACP_H
 #define ACP_H
 
 #include "lib/base/bytes.h"
 
-/* Who sent a message. */
+/* The sender of a message. */
 enum acp_side { ACP_UNKNOWN, ACP_CLIENT, ACP_AGENT };
 
 /* The two directions: client to agent, agent to client. */
 enum acp_direction { ACP_DOWN, ACP_UP, ACP_DIRECTIONS };
 
-/* The methods that some tool treats in a way of their own; all others are ACP_OTHER. */
+/* The methods that a tool handles in a special way; all others are ACP_OTHER. */
 enum acp_method {
 	ACP_OTHER,
 	ACP_INITIALIZE,
@@ -58,10 +58,10 @@ extern const char acp_update_state[];   /* update.state, in the params of a sess
 extern const char acp_state[];          /* state, in an update */
 
 /* Members of permission requests, their responses, and MCP servers. */
-extern const char acp_options[];        /* options: what a permission request offers */
+extern const char acp_options[];        /* options, of a permission request */
 extern const char acp_option_kind[];    /* kind, of an option */
-extern const char acp_option_id[];      /* optionId, likewise */
-extern const char acp_mcp_servers[];    /* mcpServers, of what opens a session */
+extern const char acp_option_id[];      /* optionId, of an option */
+extern const char acp_mcp_servers[];    /* mcpServers, of a request that opens a session */
 extern const char acp_server_name[];    /* name, of a server */
 
 /* Values: a kind of update, a state, and a stop reason. */
@@ -69,7 +69,7 @@ extern const char acp_state_update[];   /* state_update */
 extern const char acp_idle[];           /* idle */
 extern const char acp_cancelled[];      /* cancelled */
 
-/* What an id is the id of. */
+/* The thing that an id names. */
 enum acp_id {
 	ACP_ID_NONE,
 	ACP_ID_SESSION,
@@ -78,41 +78,41 @@ enum acp_id {
 	ACP_ID_MESSAGE,
 	ACP_ID_ELICITATION,
 	ACP_ID_PLAN,
-	ACP_ID_REQUEST,     /* a JSON-RPC id, named in the params of another message */
-	ACP_ID_CONNECTION,  /* MCP over ACP */
-	ACP_ID_SERVER,      /* likewise */
-	ACP_ID_MCP_REQUEST, /* likewise */
+	ACP_ID_REQUEST,     /* a JSON-RPC id, in the params of another message */
+	ACP_ID_CONNECTION,  /* these three: of MCP over ACP */
+	ACP_ID_SERVER,
+	ACP_ID_MCP_REQUEST,
 	ACP_IDS,
 };
 
-/* What a member means where messages are compared. */
+/* The meaning of a member, for comparing messages. */
 struct acp_member {
 	const char *name;
-	enum acp_id id; /* its value is such an id */
+	enum acp_id id; /* its value is an id of this kind */
 	bool cwd;       /* its value is a session's folder, or a list of them */
 	bool kind;      /* its value names a kind, as a method does */
-	bool metadata;  /* about the circumstances, not the conversation: _meta, what the client is and can do, times, costs */
-	bool opaque;    /* what is in it is not the protocol's: a tool's input, say, where no name has a meaning */
+	bool metadata;  /* it is no part of the conversation: _meta, the client's name and capabilities, times, costs */
+	bool opaque;    /* the protocol does not define its contents, for example a tool's input */
 };
 
 /*
- * What a member of that name (a JSON string with its quotes) is in a message of that method, or in the
- * response to one, at any place that is not opaque. Never NULL.
+ * The meaning of a member with this name (a JSON string with its quotes) in a message of this method, or in the response to it, outside of
+ * opaque values. Never NULL.
  */
 const struct acp_member *acp_member(struct slice name, enum acp_method, bool response);
-/* Do its ids live in a session only, so that another session may use them for something else? */
+/* Is an id of this kind unique only within its session? */
 bool acp_id_of_session(enum acp_id);
 
-/* A piece of a message that is streamed. The slices are JSON text. */
+/* A chunk of a streamed message. The slices are JSON text. */
 struct acp_chunk {
-	struct slice kind;    /* agent_message_chunk */
+	struct slice kind;    /* for example "agent_message_chunk" */
 	struct slice message; /* the message's id, or p NULL */
 	struct slice text;    /* a string */
 };
 
-/* Is this, the params of a session/update, a piece of text? */
+/* Are these params of a session/update a chunk of text? Then fills in the chunk. */
 bool acp_chunk(struct slice params, struct acp_chunk *);
-/* What the user says first in the params of a session/prompt: a JSON string, or p NULL. */
+/* The first text in the params of a session/prompt: a JSON string; or p NULL. */
 struct slice acp_prompt_text(struct slice params);
 
 /* Errors of JSON-RPC and of ACP. */
@@ -126,39 +126,38 @@ enum {
 	ACP_ERR_NOT_FOUND = -32002,
 };
 
-/* What a method is, by its name: a JSON string with its quotes, escaped or not. */
+/* The method of this name, a JSON string with its quotes, with or without escapes. */
 enum acp_method acp_method(struct slice name);
 /* The dialect in which a proxy-chain method is spelled. */
 enum acp_dialect acp_dialect(struct slice name);
-/* The name of a method as plain text; for the two proxy-chain methods in the dialect given. */
+/* The plain name of a method. The dialect matters for the two proxy-chain methods only. */
 const char *acp_name(enum acp_method, enum acp_dialect);
 /*
- * Which side sends a method, by section 2: ACP_UNKNOWN for what either may send and for what is
- * not listed. The name is a JSON string with its quotes.
+ * The side that sends a method, by section 2; ACP_UNKNOWN if both may send it, or if it is not listed. name: a JSON string with its quotes.
  */
 enum acp_side acp_sender(struct slice name);
-/* Is this a method that ACP has as a notification? Plain text. */
+/* Is the method of this plain name a notification of ACP? */
 bool acp_is_notification(const char *name);
-/* Does this request open a session (new, load, resume, fork), in a folder that it names? */
+/* Does this request open a session (new, load, resume, fork) in a directory that it names? */
 bool acp_opens_session(enum acp_method);
 /*
- * What lasts in a session, of which the last update counts: its usage, its mode, its configuration, its title, its state (version 2);
- * and, beyond ACP_PARTS, what there may be several of: tool calls and sub-agents.
+ * The parts of a session that last, and that its last update sets: usage, mode, configuration, title, state (version 2). Beyond ACP_PARTS:
+ * the parts of which a session may have several, tool calls and sub-agents.
  */
 enum acp_part { ACP_PART_USAGE, ACP_PART_MODE, ACP_PART_CONFIG, ACP_PART_INFO, ACP_PART_STATE, ACP_PARTS, ACP_PART_CALL, ACP_PART_CHILD };
-/* Which of them a session/update with these params is about; ACP_PARTS: none. */
+/* The part that a session/update with these params sets; ACP_PARTS: none. */
 enum acp_part acp_part_of_update(struct slice params);
-/* Is this a kind that an option of a permission request may have? Plain text. */
+/* Is this plain text a kind of option of a permission request? */
 bool acp_is_option_kind(const char *kind);
-/* The first option with an id that has this member (acp_option_id, acp_option_kind) in a permission request's params, or p NULL. */
+/* The first option with an id whose member (acp_option_id, acp_option_kind) has this value, in a permission request's params; or p NULL. */
 struct slice acp_find_option(struct slice params, const char *member, const char *value);
-/* Appends the result of a permission request that selects an option (its id as a JSON string). 0 or -1. */
+/* Appends the result of a permission request that selects an option; option_id: a JSON string. 0, or -1 out of memory. */
 int acp_put_selected(struct buf *, struct slice option_id);
-/* Appends a block of content with this text (plain). 0 or -1. */
+/* Appends a block of content with this plain text. 0, or -1 out of memory. */
 int acp_put_text_block(struct buf *, struct slice text);
-/* Is there a server of this name, a JSON string, in this array of MCP servers? */
+/* Has this array of MCP servers one with this name, a JSON string? */
 bool acp_has_server(struct slice servers, struct slice name);
-/* The side that is not this one. */
+/* Client for agent, agent for client; else ACP_UNKNOWN. */
 enum acp_side acp_other_side(enum acp_side);
 /* "client", "agent" or "unknown". */
 const char *acp_side_name(enum acp_side);

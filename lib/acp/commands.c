@@ -7,8 +7,8 @@
 
 struct commands {
 	UT_hash_handle hh;
-	struct buf list; /* the array of the last update */
-	char session[];  /* plain */
+	struct buf list; /* the array in the last update */
+	char session[];  /* the session's id, plain text */
 };
 
 static struct commands *

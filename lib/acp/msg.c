@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* The members of an envelope, in the order of the enum. */
+/* The members of a JSON-RPC message, in the order of the enum. */
 enum { ID, METHOD, PARAMS, RESULT, ERROR, JSONRPC, MEMBERS };
 static const struct json_keys names = {MEMBERS, {"id", "method", "params", "result", "error", "jsonrpc"}};
 
@@ -25,7 +25,7 @@ trim(struct slice s)
 	return s;
 }
 
-/* Digits only, or a number whose value is whole. */
+/* Is the number whole? Most are digits only. */
 static bool
 is_integer(struct slice number)
 {
@@ -57,7 +57,7 @@ is_id(struct slice v)
 
 static const char not_id[] = "expected a string, an integer or null as id";
 
-/* Tells what kind of message the members make (JSON-RPC 2.0, sections 4 and 5). */
+/* Finds the kind of message by its members (JSON-RPC 2.0, sections 4 and 5). */
 static enum msg_kind
 classify(struct msg *m, struct slice line, const struct slice *v, struct json_error *error)
 {
@@ -107,7 +107,7 @@ msg_scan(struct slice line, struct msg *m, struct json_error *error)
 	return noise(m, error, line, m->text, type == JSON_ARRAY ? "an array: ACP has no batches" : "expected an object");
 }
 
-/* A value that is whole (something follows it in its object) and that may be an id. */
+/* Is this value a valid id, and whole, because more of its object follows it? */
 static bool
 is_whole_id(struct slice v, const char *end)
 {
@@ -144,7 +144,7 @@ msg_guess_kind(struct slice line, struct slice *id)
 		return ids == 1 && whole.p ? MSG_RESPONSE : MSG_NOISE;
 	if (ids > 0)
 		return MSG_REQUEST;
-	/* Without an id it is a notification, unless the end is missing. */
+	/* A line without an id and with its end is a notification. */
 	if (methods > 0)
 		return text.p[text.n - 1] == '}' ? MSG_NOTIFICATION : MSG_REQUEST;
 	return MSG_NOISE;
@@ -171,7 +171,7 @@ msg_id_key(struct slice id, struct buf *to)
 	}
 }
 
-/* Is there no other way to spell this id? */
+/* Has this id only one spelling? */
 static bool
 is_plain(struct slice id)
 {
@@ -267,7 +267,7 @@ splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *
 	return add_part(parts, k, slice_between(at, line.p + line.n));
 }
 
-/* Where a value is now. */
+/* The place of a value after the splices. */
 static struct slice
 moved(struct slice value, struct slice line, const struct splice *s, size_t n, const char *made)
 {
@@ -311,7 +311,7 @@ msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, co
 		*why = "an envelope without params";
 		return -1;
 	}
-	/* The text is sound, and to scan it anew takes less time than to walk it. It only fails where two parsers would differ. */
+	/* The text is valid JSON, and a scan is faster than a walk. It fails only if a member occurs twice. */
 	if (json_members(e->params, JSON_DEPTH, &keys, v, NULL) == JSON_NONE) {
 		*why = "an envelope with a member twice";
 		return -1;
@@ -333,7 +333,7 @@ msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, co
 	return 0;
 }
 
-/* A member with its name and one of the commas beside it. Its name has no quote in it. */
+/* A member of this value, with its name, which has no quote in it, and with one of the commas beside it. */
 static struct slice
 whole_member(struct slice value)
 {
@@ -372,7 +372,7 @@ msg_wrap(const struct msg *m, enum acp_dialect dialect, const char *peer, struct
 	const char *end = m->method.p + m->method.n;
 	size_t start = with->n;
 
-	/* with: "proxy/successor" {"method":M,"params": and what closes it is in place of params' ends. */
+	/* `with` gets "proxy/successor" and {"method":M,"params": ; the closing brackets replace the end of params. */
 	if (buf_reserve(with, 96 + m->method.n + (peer ? strlen(peer) : 0)) < 0 || buf_add(with, "\"", 1) < 0 ||
 		buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, dialect)) < 0 || buf_add(with, "\"", 1) < 0)
 		return -1;

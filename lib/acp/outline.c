@@ -1,9 +1,9 @@
 #include "lib/acp/outline.h"
 
-/* More than this of names, ids and other short values is no message that anybody would send: bounds the memory. */
+/* Bytes of an outline at most. No real message has longer names, ids and other short values. */
 enum { LONGEST = 4096 };
 
-/* Moves the state past this byte. Was it outside of what the members hold? */
+/* Moves the state past this byte. Does the byte belong to the outline? */
 static bool
 step(struct outline *o, char byte)
 {

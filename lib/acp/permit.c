@@ -19,9 +19,9 @@ struct permit {
 	void *arg;
 	struct buf request, output;
 	struct endpoint program;
-	struct loop_child child; /* pid 0: it has not been started */
+	struct loop_child child; /* pid 0: the program has not been started */
 	struct loop_timer timer;
-	bool exited, read;       /* read: its output, to the end */
+	bool exited, read;       /* exited: the program has ended; read: its output was read to the end */
 	int status;
 };
 
@@ -33,7 +33,7 @@ permit_free(struct permit *p)
 	free(p);
 }
 
-/* Ends the program; there is room for another. */
+/* Ends the program, so that another one can run. */
 static void
 stop(struct permit *p)
 {
@@ -60,7 +60,7 @@ finish(struct permit *p, struct slice option, enum permit_outcome outcome)
 	permit_free(p);
 }
 
-/* Decides, if the program has exited, and what it printed has been read. */
+/* Decides, if the program has exited and its output was read. */
 static void
 decide(struct permit *p)
 {
@@ -86,7 +86,7 @@ on_program_line(void *arg, enum input_got got, const struct line *line)
 	struct permit *p = arg;
 
 	(void)got;
-	/* Where there is no room for it, it is no option. Nor are two lines, which keep what is between them. */
+	/* A text that is too long is no option; nor are two lines, so the newline between them is kept. */
 	if (p->output.n + line->text.n > OUTPUT_MOST || (p->output.n && buf_add(&p->output, "\n", 1) < 0) ||
 		buf_add_slice(&p->output, line->text) < 0)
 		p->status = -1;
@@ -119,7 +119,7 @@ on_timer(void *arg)
 	finish(arg, slice(NULL, 0), PERMIT_LATE);
 }
 
-/* False: it could not be started. */
+/* Starts the program. False: that failed. */
 static bool
 start(struct permit *p)
 {
@@ -154,7 +154,7 @@ start_some(void *arg)
 	DL_FOREACH(all->all, p) {
 		if (p->child.pid || running == PROGRAMS)
 			continue;
-		/* The next ones are started after that. */
+		/* finish starts the next ones. */
 		if (!start(p)) {
 			finish(p, slice(NULL, 0), PERMIT_FAILED);
 			return;

@@ -8,11 +8,11 @@
 
 struct entry {
 	struct request request;
-	struct entry *older, *newer; /* of all that are open; older: of the oldest, the newest */
-	struct entry *twin, *before; /* the next newer and older one with the same key */
-	struct entry *last;          /* of the oldest twin: the newest */
+	struct entry *older, *newer; /* the list of all open requests; older of the oldest is the newest */
+	struct entry *twin, *before; /* the next newer and the next older request with the same key */
+	struct entry *last;          /* of the oldest twin: the newest twin */
 	UT_hash_handle hh;           /* of the oldest twin only */
-	uint64_t number;             /* how many were opened before it */
+	uint64_t number;             /* the number of requests that were opened before */
 	unsigned keylen;
 	char bytes[];                /* key, id, method, session, cwd */
 };
@@ -47,7 +47,7 @@ requests_free(struct requests *rs)
 	free(rs);
 }
 
-/* The side and the id, in one spelling. */
+/* Makes the key of a request: the side and the id in its one spelling. 0, or -1 out of memory. */
 static int
 make_key(struct requests *rs, enum acp_side from, struct slice id)
 {
@@ -80,7 +80,7 @@ entry_new(struct slice key, const struct msg *m)
 	return e;
 }
 
-/* Behind its twins, or into the table. */
+/* Puts an entry behind its twins, or into the table. 0, or -1 out of memory. */
 static int
 insert(struct requests *rs, struct entry *e)
 {
@@ -143,7 +143,7 @@ requests_find(struct requests *rs, enum acp_side from, struct slice id)
 	return latest;
 }
 
-/* Takes it out of the table, into which its next twin goes. */
+/* Takes an entry out of the table, and puts its next twin there. */
 static void
 withdraw(struct requests *rs, struct entry *e)
 {
@@ -158,7 +158,7 @@ withdraw(struct requests *rs, struct entry *e)
 			head->last = e->before;
 		return;
 	}
-	/* Added before the other is deleted: an empty table would be freed and had to be made anew. */
+	/* The twin is added before the entry is deleted, because uthash frees an empty table. */
 	if (twin) {
 		twin->last = e->last;
 		HASH_ADD_KEYPTR(hh, rs->table, twin->bytes, twin->keylen, twin);

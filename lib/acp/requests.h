@@ -1,6 +1,6 @@
 /*
- * requests: finds the request of a response. Each side numbers its own requests, so the same id may be open in both directions at
- * once; of equal ids in one direction the oldest gets its response first.
+ * requests: finds the request of a response. Each side numbers its own requests, so the same id may be open in both directions. Of equal
+ * ids of one side, the oldest request gets its response first.
  */
 #ifndef REQUESTS_H
 #define REQUESTS_H
@@ -12,53 +12,52 @@
 
 struct requests;
 
-/* A request that waits for its response. All is copied; the slices live as long as it does. */
+/* A request that waits for its response. The slices are copies, which live as long as the request. */
 struct request {
 	enum acp_side from;
 	enum acp_method what;
-	uint64_t t;           /* us, when it went by */
-	struct slice id;      /* its own bytes */
+	uint64_t t;           /* when it passed, us */
+	struct slice id;      /* as it is written */
 	struct slice method;  /* a JSON string with its quotes */
-	struct slice session; /* likewise; p NULL where it names none */
-	struct slice cwd;     /* likewise, of what opens a session */
-	void *owner;          /* for the owner of the table; NULL at first */
+	struct slice session; /* a JSON string with its quotes; or p NULL */
+	struct slice cwd;     /* of a request that opens a session: a JSON string; or p NULL */
+	void *owner;          /* for the owner of the table; at first NULL */
 };
 
-/* The most that are worth keeping where responses may not be seen. */
+/* The most requests to keep where responses may not be seen. */
 enum { REQUESTS_ONE_WAY = 16 * 1024 };
 
 struct requests *requests_new(void);
 void requests_free(struct requests *);
-/* Notes a request. NULL when out of memory. */
+/* Adds a request. NULL out of memory. */
 struct request *requests_open(struct requests *, enum acp_side from, uint64_t t, const struct msg *);
 /*
- * The oldest open request with this id that the given side sent, or NULL. ACP_UNKNOWN: either; where both have one, the later, for
- * the requests of an agent get their responses before its turn ends. An error with a null id has no request: do not ask for it.
+ * The oldest open request of this side with this id, or NULL. ACP_UNKNOWN: of either side; if both have one, the later one, because an
+ * agent's requests get their responses before its turn ends. Do not call it for an error with a null id, which has no request.
  */
 struct request *requests_find(struct requests *, enum acp_side from, struct slice id);
-/* Takes it out of the table; it stays valid until requests_done. */
+/* Takes a request out of the table; it is valid until requests_done. */
 void requests_remove(struct requests *, struct request *);
 void requests_done(struct request *);
 size_t requests_count(const struct requests *);
-/* Those that are open, oldest first: start with NULL. */
+/* The open request after this one (NULL: the oldest); NULL at the end. */
 struct request *requests_next(const struct requests *, const struct request *);
 
 /*
- * A message as it goes by, with what is known of it: what filters and readers of recordings are
- * shown. Valid during the call only.
+ * A passing message, with its context, for filters and readers of recordings. Valid during the call only.
  */
 struct message {
 	enum acp_side from;
 	uint64_t t;        /* us since the start of the stream or recording */
-	struct slice line; /* the whole line it came in, a CR included, its newline not */
+	struct slice line; /* its whole line, with its CR, without its newline */
 	struct msg msg;
-	const struct request *request; /* of a response, or NULL */
-	uint64_t number;   /* of the line in its direction, 1 for the first; 0 where it is not known */
+	const struct request *request; /* of a response; or NULL */
+	uint64_t number;   /* of the line in its direction, from 1; 0: not known */
 };
 
-/* The method: of a response its request's. A JSON string with its quotes, or p NULL. */
+/* The method of a message, or of a response's request: a JSON string with its quotes; or p NULL. */
 struct slice message_method(const struct message *);
-/* The session: of a response without one its request's. A JSON string with its quotes, or p NULL. */
+/* The session that a message, or else its request, names: a JSON string with its quotes; or p NULL. */
 struct slice message_session(const struct message *);
 
 #endif

@@ -2,7 +2,7 @@
 
 enum { METHOD, PARAMS, KIND, SESSION };
 
-/* What a known shape has at this place, in a message that has the shape. */
+/* The slice of a shape at this place, in a message of the shape. */
 static struct slice
 moved(const struct shape *s, unsigned which, struct slice text)
 {
@@ -38,7 +38,7 @@ pick(struct slice object, const char *first, const char *second, struct slice v[
 	return json_type(object) == JSON_OBJECT && json_pick(&it, (const char *const[]){first, second}, 2, v);
 }
 
-/* Does an update in these params begin with its kind, as most do, and is that one of chunks? Of others little is read. */
+/* Does the update in these params begin with its kind, as most do, and is it a chunk? Reads little of other updates. */
 static bool
 may_be_chunk(struct slice params)
 {
@@ -53,7 +53,7 @@ may_be_chunk(struct slice params)
 	return key.n > 8 && memcmp(key.p + key.n - 7, "_chunk\"", 7) == 0;
 }
 
-/* A chunk with a text gives its shape, if no member that counts is there twice: so all readers read the same in it. */
+/* Makes the shape of a chunk with a text, unless one of the members that are read occurs twice. */
 static struct shape *
 learn(struct shapes *all, const struct msg *m)
 {

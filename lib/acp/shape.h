@@ -1,35 +1,34 @@
 /*
- * shape: a chunk of text differs from the one before in little but its text. A shape is all of a chunk but its text, so a message
- * that has a known shape, around the inside of a string, is known without a scan. Any JSON string that is not empty fits: who judges
- * by the text itself has to look at the text.
+ * shape: recognizes chunks of text without a scan. A shape is a chunk without its text. A line that consists of a known shape and, in the
+ * place of the text, of the inside of a JSON string that is not empty, has the members of that shape.
  */
 #ifndef SHAPE_H
 #define SHAPE_H
 
 #include "lib/acp/msg.h"
 
-enum { SHAPE_MOST = 1024, SHAPES = 8 }; /* bytes of one: longer ones are not kept; and how many are */
+enum { SHAPE_MOST = 1024, SHAPES = 8 }; /* MOST: bytes of a shape that is kept; SHAPES: the number of kept shapes */
 
 struct shape {
-	struct slice kind, session; /* of the session/update: JSON strings in the message that was found last; kind is one of chunks */
+	struct slice kind, session; /* JSON strings in the last message of the shape; kind: a kind of chunk */
 	bool text;                  /* the type of its content is "text" */
 	uint64_t mark;              /* for the tool; 0 in a new one */
-	/* the module's own */
+	/* private */
 	enum acp_method what;
 	size_t before, after;       /* bytes before and after the text */
 	struct slice at[4];         /* in `bytes`: method, params (to its end), kind, session */
 	char bytes[SHAPE_MOST];
 };
 
-/* Zero it to begin. */
+/* Zeroed at first. */
 struct shapes {
 	struct shape at[SHAPES];
 	unsigned n, next;
 };
 
-/* As msg_scan; msg.shape is the message's shape, or NULL. It lasts until the next message is looked at. */
+/* As msg_scan, but sets msg.shape to the message's shape, or NULL. The shape is valid until the next call. */
 enum msg_kind shapes_scan(struct shapes *, struct slice line, struct msg *, struct json_error *error);
-/* The shape of a message that was scanned otherwise; or NULL. */
+/* The shape of a message from msg_scan; or NULL. */
 struct shape *shapes_see(struct shapes *, const struct msg *);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "lib/json/json.h"
 
-/* Is it a peer of acp-conduct? That is not in the chain. */
+/* Is this the name of a peer of acp-conduct, which has no position in the chain? */
 static bool
 is_peer(struct slice name)
 {
@@ -11,7 +11,7 @@ is_peer(struct slice name)
 	return name.n > sizeof(peer) && memcmp(name.p, peer, sizeof(peer) - 1) == 0;
 }
 
-/* The position of a component in the chain: 0 for the client. False for what is no name. */
+/* Finds the position of a component in the chain, 0 for the client. False: this is no name. */
 static bool
 position(struct slice name, uint64_t *at)
 {
@@ -51,7 +51,7 @@ trace_read(struct slice object, struct trace *t)
 		return false;
 	t->sender = from < to ? ACP_CLIENT : ACP_AGENT;
 	t->below = from < to ? t->to : t->from;
-	/* A peer's hop has a name only. */
+	/* A peer's hop has no number. */
 	t->hop = is_peer(t->below) ? UINT64_MAX : from < to ? from : to;
 	return true;
 }
@@ -59,7 +59,7 @@ trace_read(struct slice object, struct trace *t)
 int
 trace_message(const struct trace *t, struct buf *b)
 {
-	/* The client's initialize shows as what the conductor sends to the first proxy. */
+	/* The trace shows the client's initialize as the conductor sends it to the first proxy. */
 	bool initialize = t->hop == 0 && t->sender == ACP_CLIENT &&
 		(slice_is(t->method, "\"proxy/initialize\"") || slice_is(t->method, "\"_proxy/initialize\""));
 	bool ok = buf_add_string(b, "{\"jsonrpc\":\"2.0\"") == 0;

@@ -1,7 +1,7 @@
-/* JSON text for people, indented. */
+/* Indents JSON text for people. */
 #include "lib/json/json.h"
 
-/* Text is not indented any further once it has grown to GROWTH times its size, and LITTLE more. */
+/* Indentation ends when the text has grown to GROWTH times its size and LITTLE bytes more. */
 enum { INDENT = 2, DEEPEST = 64, GROWTH = 8, LITTLE = 64 * 1024 };
 
 struct indent {

@@ -1,9 +1,8 @@
 /*
- * json_set: what the parts of the JSON scanner share; for lib/json and its tests only.
+ * json_set: the parts of the JSON scanner; for lib/json and its tests only.
  *
- * There is one scanner that says what is wrong and where, byte by byte: json_plain. The sets of
- * wide instructions only say yes, fast; where one says no (and it may say no to anything),
- * json_plain is asked. So the errors are the same everywhere, and a wide scan carries no error
+ * json_plain scans byte by byte, and finds the error and its place. The sets of wide instructions only accept texts, fast; a text that
+ * such a set does not accept, valid or not, goes to json_plain. So all machines report the same errors, and a wide scan needs no error
  * handling.
  */
 #ifndef JSON_SET_H
@@ -12,35 +11,35 @@
 #include "lib/json/json.h"
 
 enum {
-	JSON_DEPTH_MOST = 4096, /* the deepest nesting a caller may ask for */
+	JSON_DEPTH_MOST = 4096, /* the deepest nesting that a caller may allow */
 };
 
-/* The members that a caller wants, and where their values go. */
+/* The members that a caller wants, and the places for their values. */
 struct json_want {
 	const struct json_keys *keys;
 	struct slice *values;
 };
 
-/* One function out of many small ones, so that the words of a block stay in registers. */
+/* The compiler must make one function of many, so that the words of a block stay in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* What the 64 bytes of a block are, a bit for each. */
+/* The classes of the 64 bytes of a block: a bit for each byte. */
 struct json_classes {
 	uint64_t quote, backslash, blank;
-	uint64_t separators; /* blanks and "{}[],:", all that may stand outside of other tokens */
-	uint64_t unprintable; /* below 0x20, or not ASCII; the separators may contain some of these by mistake */
+	uint64_t separators; /* blanks and "{}[],:" */
+	uint64_t unprintable; /* below 0x20, or not ASCII; separators may have some of these bytes, too, wrongly */
 };
 
-/* What 64 tokens are, a bit for each. */
+/* The kinds of 64 tokens: a bit for each token. */
 struct json_kinds {
 	uint64_t open, close; /* brackets of either kind */
-	uint64_t brace;       /* { and }; of what is no bracket undefined */
+	uint64_t brace;       /* { and }; undefined for tokens that are no brackets */
 	uint64_t comma, colon, quote;
 };
 
 /*
- * A scan with wide instructions: the type of the text, which is right JSON, and the wanted values, which are empty before.
- * Or JSON_NONE: it may be either; the values are undefined then.
+ * A scan with wide instructions. Returns the type of a valid text, and fills in the wanted values, which must be empty before; or JSON_NONE
+ * for a text that may be valid or not; then the values are undefined.
  */
 enum json_type json_scan_avx512(struct slice text, unsigned depth, const struct json_want *);
 enum json_type json_scan_avx2(struct slice text, unsigned depth, const struct json_want *);
@@ -53,24 +52,24 @@ struct json_set {
 	enum json_type (*scan)(struct slice text, unsigned depth, const struct json_want *); /* NULL: portable */
 };
 
-/* All sets, the best first; the last is the portable one, whose name is "portable". */
+/* All sets, the fastest first, and last the one with the name "portable". */
 extern const struct json_set json_sets[];
-/* The best that this machine has. */
+/* The fastest set of this machine. */
 const struct json_set *json_set_here(void);
-/* json_members with a set that this machine has. */
+/* json_members by this set, which the machine must have. */
 enum json_type json_members_by(const struct json_set *, struct slice text, unsigned depth, const struct json_keys *keys,
 	struct slice *values, struct json_error *error);
 
-/* json_scan, byte by byte; the values are empty before. */
+/* Scans byte by byte. The values must be empty before. */
 enum json_type json_plain(
 	struct slice text, unsigned depth, const struct json_want *, struct json_error *error);
 
-/* Which key is this (a string with its quotes, checked)? -1: none of them. */
+/* The index of the key that this valid string with its quotes is; -1: none. */
 int json_want_key(const struct json_want *, struct slice string);
 
-/* The end of the number at p; NULL where there is none, with *stop the byte that is wrong. */
+/* The end of the number at p; NULL if it is malformed, with *stop at the wrong byte. */
 const char *json_number_end(const char *p, const char *end, const char **stop);
-/* The end of the escape at p, a backslash; NULL and *stop as above. */
+/* The end of the escape whose backslash is at p; NULL if it is malformed, with *stop at the wrong byte. */
 const char *json_escape_end(const char *p, const char *end, const char **stop);
 
 static inline const char *

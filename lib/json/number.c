@@ -1,4 +1,4 @@
-/* Numbers that are equal have the same key, however they are written. */
+/* Numbers: their values, and keys that are the same for all spellings of a number. */
 #include <errno.h>
 
 #include "lib/base/decimal.h"
@@ -11,7 +11,7 @@ json_u64(struct slice number, uint64_t *value)
 	uint64_t v = 0;
 	size_t digits;
 
-	/* Most are digits alone, and few enough to fit. */
+	/* Most numbers are a few digits. */
 	*value = 0;
 	for (digits = 0; digits < number.n && digits < 19 && byte_is_digit(number.p[digits]); digits++)
 		*value = *value * 10 + (uint64_t)(number.p[digits] - '0');
@@ -56,7 +56,7 @@ json_number_key(struct slice number, struct buf *to, bool *integer)
 	for (const char *p = n.from; r == 0 && p < n.to; p++)
 		if (*p != '.')
 			r = buf_add(to, p, 1);
-	/* Most exponents are those of ids, and small. */
+	/* Most numbers are ids, whose exponents are small. */
 	small[1] = (char)('0' + n.exponent);
 	if (r == 0)
 		r = n.exponent >= 0 && n.exponent < 10 ? buf_add(to, small, 2) : buf_printf(to, "e%lld", (long long)n.exponent);

@@ -1,4 +1,4 @@
-/* The scanner that goes byte by byte, and says what is wrong and where. */
+/* The scanner that goes byte by byte, and finds the error and its place. */
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
@@ -6,11 +6,11 @@
 struct plain {
 	const char *p, *begin, *end;
 	const struct json_want *want;
-	int member;        /* the wanted member whose value is at hand, or -1 */
-	const char *value; /* where that value begins */
+	int member;        /* the wanted member whose value is being read, or -1 */
+	const char *value; /* the beginning of that value */
 	unsigned depth, most;
 	struct json_error *error;
-	unsigned char object[JSON_DEPTH_MOST / 8 + 1]; /* a bit for each that is open: an object? */
+	unsigned char object[JSON_DEPTH_MOST / 8 + 1]; /* a bit for each open container: is it an object? */
 };
 
 static bool
@@ -43,7 +43,7 @@ open(struct plain *s)
 	return true;
 }
 
-/* Is the byte at hand (after white space) this one? Steps over it then. */
+/* Is the next byte after white space this one? Then steps over it. */
 static bool
 accept_char(struct plain *s, char c)
 {
@@ -72,14 +72,14 @@ json_escape_end(const char *p, const char *end, const char **stop)
 	return p;
 }
 
-/* Which of eight bytes is zero: its top bit is set (and perhaps those of later bytes). */
+/* Sets the top bit of the first of eight bytes that is zero, and perhaps those of later bytes. */
 static inline uint64_t
 zeros(uint64_t v)
 {
 	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
 }
 
-/* Steps over bytes that mean nothing in a string, eight at a time where it can. */
+/* Steps over ordinary bytes of a string, eight at a time if possible. */
 static const char *
 skip_ordinary(const char *p, const char *end)
 {
@@ -99,7 +99,7 @@ skip_ordinary(const char *p, const char *end)
 	return p;
 }
 
-/* The quote that ends the string whose inside begins at p, or the end; NULL where a byte is wrong, with *at and *what. */
+/* The quote that ends the string whose inside begins at p, or end; NULL for a wrong byte, with *at and *what. */
 static const char *
 inside_end(const char *p, const char *end, const char **at, const char **what)
 {
@@ -146,7 +146,7 @@ json_is_inside(struct slice text)
 	return inside_end(text.p, end, &at, &what) == end;
 }
 
-/* The end of the digits at p; NULL where there are none, with *stop. */
+/* The end of the digits at p; NULL if there are none, with *stop at the wrong byte. */
 static const char *
 digits_end(const char *p, const char *end, const char **stop)
 {
@@ -207,7 +207,7 @@ literal(struct plain *s, const char *name)
 	return true;
 }
 
-/* A string, number or name. */
+/* Reads a string, number or name. */
 static bool
 scalar(struct plain *s)
 {
@@ -227,7 +227,7 @@ scalar(struct plain *s)
 	}
 }
 
-/* A member's name and colon. */
+/* Reads a member's name and its colon. */
 static bool
 name(struct plain *s)
 {
@@ -250,7 +250,7 @@ name(struct plain *s)
 	return true;
 }
 
-/* After a value: closes what ends here; then goes to the next value, or is at depth 0. */
+/* After a value: closes the containers that end here, then goes to the next value, unless all are closed. */
 static bool
 after_value(struct plain *s)
 {
@@ -269,7 +269,7 @@ after_value(struct plain *s)
 	return wrong(s, s->p, in_object(s) ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-/* One value, or the beginning of a container that is not empty. */
+/* Reads a value, or the beginning of a container that is not empty. */
 static bool
 value(struct plain *s)
 {

@@ -1,4 +1,4 @@
-/* Steps through JSON that a scan has found valid. Nothing is copied, and nothing is checked again. */
+/* Steps through valid JSON. Copies nothing, and checks nothing again. */
 #include "lib/json/json.h"
 
 #ifdef __SSE2__
@@ -20,7 +20,7 @@ json_type(struct slice value)
 	return byte_is_digit(*value.p) ? JSON_NUMBER : types[(unsigned char)*value.p];
 }
 
-/* The next quote, or where fewer than 16 bytes are left. */
+/* The next quote; or a place before it with fewer than 16 bytes to the end. */
 static const char *
 leap_to_quote(const char *p, const char *end)
 {
@@ -63,7 +63,7 @@ skip_to_quote_or_bracket(const char *p, const char *end)
 	return p;
 }
 
-/* Most strings end before memchr would have begun; for the others it is faster. */
+/* Most strings end within a few bytes, for which memchr takes too long to begin. */
 static const char *
 find_quote(const char *p, const char *end)
 {
@@ -186,7 +186,7 @@ json_next(struct json_iter *it, struct slice *key, struct slice *value)
 	return true;
 }
 
-/* Which key is this name? nkeys: none of them. Most names have no escapes, and differ in their first byte. */
+/* The index of the key that is this name; nkeys: none. Most names have no escapes, and differ in their first byte. */
 static size_t
 which(const char *const *keys, size_t nkeys, struct slice name)
 {

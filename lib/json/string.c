@@ -1,10 +1,10 @@
-/* Strings: compared, unescaped and quoted. */
+/* Compares, unescapes and quotes strings. */
 #include "lib/json/json.h"
 
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
-/* U+FFFD, in place of what UTF-8 cannot spell. */
+/* U+FFFD, which replaces characters that UTF-8 cannot spell. */
 static const char replacement[] = "\xef\xbf\xbd";
 
 static bool
@@ -99,7 +99,7 @@ json_unescape(struct slice string, struct buf *to)
 	struct text t = text_in(s);
 	const char *stop;
 
-	/* An escape is never shorter than what it means: a lone surrogate is 6 bytes to 3. */
+	/* An escape is never shorter than its text; a lone surrogate has 6 bytes, its text 3. */
 	if (s.n == 0)
 		return 0;
 	if (buf_reserve(to, s.n + 4) < 0)
@@ -125,7 +125,7 @@ json_text(struct slice string, struct buf *room)
 	return json_unescape(string, room) < 0 ? slice(NULL, 0) : buf_slice(room);
 }
 
-/* May this byte be in a string as it is? */
+/* Does this byte stand for itself in a string? */
 static bool
 plain(char c)
 {
@@ -134,7 +134,7 @@ plain(char c)
 	return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
 }
 
-/* A quote, a backslash, a control character, or a byte that is not UTF-8. */
+/* Appends a quote, a backslash, a control character, or U+FFFD for a byte that is not UTF-8. */
 static int
 quote_special(char c, struct buf *to)
 {
