@@ -1,4 +1,4 @@
-/* The changed lines between two texts, with a few unchanged ones around them. */
+/* Writes the difference between two texts: the changed lines, with a few equal lines around them. */
 #include "cmd/acp-export/transcript.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { AROUND = 3 };
 
-/* Of a text. */
+/* The lines of a text. */
 struct lines {
 	struct buf at, digests; /* n struct slice, n uint64_t */
 	size_t n;
@@ -18,8 +18,8 @@ struct lines {
 /* The difference that is written. */
 struct diff {
 	struct buf *to;
-	size_t same;  /* equal lines since the last change, which are not written yet */
-	bool changed; /* there was a change before them */
+	size_t same;  /* how many equal lines, since the last change, are not written yet */
+	bool changed; /* there was a change before the equal lines */
 	bool failed;  /* out of memory */
 };
 
@@ -43,7 +43,7 @@ put(struct diff *d, char sign, struct slice text)
 	d->failed |= buf_add(d->to, &sign, 1) < 0 || buf_add_slice(d->to, text) < 0 || buf_add(d->to, "\n", 1) < 0;
 }
 
-/* The equal lines before this one: of a long run only those next to a change stay. */
+/* Writes the equal lines before lines[end]; a gap replaces those that are not close to a change. last: no change follows. */
 static void
 end_run(struct diff *d, const struct slice *lines, size_t end, bool last)
 {
@@ -68,7 +68,7 @@ compare(struct diff *d, const struct lines *old, const struct lines *new)
 
 	d->failed |= !partner || rows_match((const void *)old->digests.p, old->n, (const void *)new->digests.p, new->n, partner) < 0;
 	for (i = 0; !d->failed && i <= old->n; i++) {
-		/* Lines that differ may have one digest. */
+		/* Two different lines can have the same digest. */
 		if (i < old->n && (partner[i] == ROWS_ALONE || !slice_eq(a[i], b[partner[i]]))) {
 			end_run(d, a, i, false);
 			put(d, DIFF_OLD, a[i]);

@@ -1,4 +1,4 @@
-/* A transcript as one HTML file: no scripts, nothing from elsewhere, and a policy in it that allows neither. */
+/* Writes a transcript as one HTML file, without scripts. The page loads nothing, and has a policy that forbids both. */
 #include "cmd/acp-export/page.h"
 
 static void
@@ -26,7 +26,7 @@ end(struct page *p)
 
 /* --- boxes --- */
 
-/* When it was, and how long it took. */
+/* Writes when a box began, and how long it took. */
 static void
 put_when(struct page *p, const struct box *b)
 {
@@ -66,7 +66,7 @@ static const struct {
 static void
 open_box(struct page *p, const struct box *b)
 {
-	unsigned level = b->kind == BOX_SESSION ? 1 : p->depth < 5 ? p->depth + 1 : 6; /* of a heading */
+	unsigned level = b->kind == BOX_SESSION ? 1 : p->depth < 5 ? p->depth + 1 : 6; /* the level of the heading */
 
 	page_printf(p, "<%s class=\"%s%s%s\"", elements[b->kind].element, elements[b->kind].class, b->state ? " " : "",
 		b->state ? b->state : "");
@@ -209,7 +209,7 @@ put_span(struct page *p, enum markup_span span, struct slice url, bool open)
 static void
 put_text(struct page *p, struct slice text)
 {
-	/* The style keeps a newline in a paragraph. */
+	/* The style keeps newlines in paragraphs and cells, but not in items. */
 	if (p->block == BLOCK_ITEM && slice_is(text, "\n"))
 		page_put(p, "<br>");
 	page_put_html(p, text, false);

@@ -7,7 +7,7 @@
 
 enum { WIDTH = 640 };
 
-/* class: m: centred at x; r: ending there; else beginning there. Unsafe characters are text: an element would end the picture. */
+/* Writes a text, which class "m" centres at x, and "r" ends at x. Unsafe characters are plain: HTML elements would end the SVG. */
 static void
 put_label(struct page *p, double x, double y, const char *class, struct slice text)
 {
@@ -26,7 +26,7 @@ put_line(struct page *p, const char *class, double x1, double y1, double x2, dou
 
 static const int LEFT = 48, RIGHT = 560, TOP = 22, BOTTOM = 142, CHART_HEIGHT = 162, APART = 22;
 
-/* part: of the height, from 0 to 1. */
+/* Returns the y of a part of the height, from 0 to 1. */
 static double
 y_of(double part)
 {
@@ -39,7 +39,7 @@ x_of(const struct chart *c, size_t column)
 	return LEFT + (double)(RIGHT - LEFT) * (double)column / (double)(c->n - 1);
 }
 
-/* part: of each column, from `first` on. Where it stays the same the ends are enough. */
+/* Writes the points of a line. part: the height of each column, used from `first` on; equal neighbours need only their ends. */
 static void
 put_points(struct page *p, const struct chart *c, const double *part, size_t first)
 {
@@ -48,7 +48,7 @@ put_points(struct page *p, const struct chart *c, const double *part, size_t fir
 			page_printf(p, "%s%.1f,%.1f", i > first ? " " : "", x_of(c, i), y_of(part[i]));
 }
 
-/* A line where each turn begins, and where there is room its number, a link to it. */
+/* Draws a line where each turn begins and, if there is room, the turn's number as a link to the turn. */
 static void
 put_turns(struct page *p, const struct chart *c, const struct session *s)
 {
@@ -108,7 +108,7 @@ html_chart(struct page *p, const struct session *s)
 		page_put(p, "<polyline class=\"cost\" points=\"");
 		put_points(p, &c, cost, paid);
 		page_put(p, "\"/>");
-		/* An amount in the middle is rounded up, as that among the facts, though its double may be a little less. */
+		/* Round an amount halfway up, like the cost in the facts: the double may be a little less than the amount. */
 		p->failed |= buf_printf(&most, "%.4g ", c.most_cost * (1 + 1e-12)) < 0 || buf_add_slice(&most, slice_cut(buf_slice(&x->currency), 8)) < 0;
 		put_label(p, RIGHT + 6, TOP + 4, "cost", buf_slice(&most));
 		put_label(p, RIGHT + 6, BOTTOM + 4, "cost", slice_of("0"));
@@ -129,13 +129,13 @@ enum { ROWS_MOST = 40, NAME_MOST = 30 };
 static const int NAMES = 190;
 static const unsigned ROW = 16;
 
-/* A tool call or a question to the user, also of a sub-agent. */
+/* When a tool call or a question to the user was open in a turn, also in the turn's sub-agents; us. */
 struct bar {
 	const struct item *item;
 	uint64_t t, end;
 };
 
-/* How many more tool calls and questions are open from this time on; fewer: below 0. */
+/* How many more tool calls and questions are open from the time t on; a negative number: fewer are open. */
 struct edge {
 	uint64_t t;
 	int tools, questions;
@@ -164,8 +164,8 @@ put_rect(struct page *p, const struct export_turn *turn, const char *class, unsi
 		width < 1 ? 1 : width, ROW - 5);
 }
 
-/* Each moment belongs to the user while a question is open, else to tools while a call is, else to the model. Adds up the times of the
-   three, in us; or, where sums is NULL, puts the bars of the model. */
+/* Divides the time of a turn: a moment belongs to the user while a question is open, else to the tools while a call is open, else
+   to the model. Adds the times of model, tools and user to sums, in us; or, if sums is NULL, draws the bars of the model. */
 static void
 divide(struct page *p, const struct export_turn *turn, const struct buf *edges, uint64_t *sums)
 {

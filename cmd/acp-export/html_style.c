@@ -1,4 +1,4 @@
-/* The style sheet of the page. It stands in the page itself, which loads nothing. */
+/* The style sheet of the page. The page contains the style sheet, because the page loads no files. */
 #include "cmd/acp-export/page.h"
 
 const char *const html_style[] = {

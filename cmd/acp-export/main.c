@@ -1,4 +1,4 @@
-/* acp-export: writes what happened in recorded sessions in a form for other people and programs. */
+/* acp-export: writes recorded sessions, or a stream, in formats for people and for other programs. */
 #include <stdlib.h>
 
 #include "cmd/acp-export/page.h"
@@ -6,7 +6,7 @@
 
 static const char name[] = "acp-export";
 
-/* One option a line, with its unit and default. The shell completes options and words from it. */
+/* Each option has a line, with its unit and default. The shell completes options and words from this text. */
 static const char help[] =
 	"usage: acp-export [OPTION]... FILE...   (-: standard input)\n"
 	"       acp-export -f otlp|perfetto [OPTION]... [-- COMMAND [ARG]...]\n"
@@ -29,8 +29,8 @@ static const char help[] =
 	"      --max-line SIZE   skip lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-/* A page is written when everything has been read, a trace while it is read. Another format is a file with its struct, and a row
-   here and in the help. */
+/* A page is written when everything has been read, a trace while it is read. A new format needs a file with its struct, and a row
+   here, in the options and in the help. */
 static const struct {
 	const struct paint *paint;
 	const struct trace_format *trace;
@@ -38,8 +38,8 @@ static const struct {
 
 struct export {
 	struct frame_options frame;
-	unsigned format;                  /* of formats: */
-	const struct paint *paint;        /* of a page; or NULL: a trace */
+	unsigned format;                  /* the row in formats */
+	const struct paint *paint;        /* the paint of a page; NULL: the format is a trace */
 	const char *session, *url;        /* --session and --post, or NULL */
 	bool propagate, pass;
 	struct post post;
@@ -60,7 +60,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* A page needs all of a session, so that it is made of recordings. */
+/* A page needs whole sessions, so that pages are made only from recordings. */
 static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
 	{"--follow", "one recording", NULL},
@@ -86,7 +86,7 @@ open_format(struct watch *w)
 	return EXIT_FAILED;
 }
 
-/* What cannot be kept in memory makes no page. */
+/* Stops reading recordings if memory has run out (r < 0). Returns r. */
 static int
 check(struct watch *w, int r)
 {

@@ -1,6 +1,6 @@
 /*
- * A transcript as Markdown (CommonMark with tables). Every text is escaped, so that a reader shows it as it is; what agents write
- * as Markdown is written anew from what markup.c has read.
+ * Writes a transcript as Markdown (CommonMark with tables). Every text is escaped, so that a viewer shows the text itself. markup.c
+ * reads the Markdown of agents; the blocks and spans that markup.c finds are written here.
  */
 #include <strings.h>
 
@@ -8,7 +8,7 @@
 
 enum { FENCE = 3 };
 
-/* Begins a line. */
+/* Begins a line with the prefix. */
 static void
 put_prefix(struct page *p)
 {
@@ -23,7 +23,7 @@ new_line(struct page *p)
 	put_prefix(p);
 }
 
-/* Not where the line is empty but for the prefix. */
+/* Begins a new line, unless the line has only the prefix. */
 static void
 end_line(struct page *p)
 {
@@ -34,7 +34,7 @@ end_line(struct page *p)
 		new_line(p);
 }
 
-/* Adds to the prefix of all lines from this one on, which is empty. */
+/* Adds to the prefix of this line, which is still empty, and of all later lines. */
 static void
 push(struct page *p, struct slice prefix)
 {
@@ -43,7 +43,7 @@ push(struct page *p, struct slice prefix)
 	p->line_start = true;
 }
 
-/* Removes the last n bytes of the prefix. */
+/* Ends the line, and removes the last n bytes of the prefix. */
 static void
 pop(struct page *p, size_t n)
 {
@@ -54,7 +54,7 @@ pop(struct page *p, size_t n)
 	p->prefix.n -= n;
 }
 
-/* Is the character markup here? */
+/* Returns whether the next character would be markup here, and needs a backslash. */
 static bool
 is_markup(const struct page *p, int32_t code)
 {
@@ -89,15 +89,15 @@ put_char(struct page *p, int32_t code)
 }
 
 /*
- * Would a forge make a link where this character comes next: @name, #1, GH-1, and ftp:// and www.? Escapes do not keep it from that;
- * an empty comment does.
+ * Returns whether a forge, such as GitHub, would make a link if this character comes next: @name, #1, GH-1, ftp:// or www. Escapes
+ * do not prevent such a link; an empty comment does.
  */
 static bool
 is_reference(const struct page *p, int32_t next)
 {
 	static const struct {
 		const char *before;
-		bool digit; /* or any letter */
+		bool digit; /* only a digit makes a link; else any character does */
 	} references[] = {{"@", false}, {"#", true}, {"gh-", true}, {"ftp:", false}, {"www.", false}};
 
 	for (size_t i = 0, n; i < sizeof(references) / sizeof(*references); i++) {
@@ -109,7 +109,7 @@ is_reference(const struct page *p, int32_t next)
 	return false;
 }
 
-/* breaks: a newline ends the line; else it is a blank. */
+/* Writes an escaped text. breaks: a newline in the text ends the line; else it becomes a blank. */
 static void
 put_escaped(struct page *p, struct slice s, bool breaks)
 {
@@ -130,7 +130,7 @@ put_escaped(struct page *p, struct slice s, bool breaks)
 	}
 }
 
-/* Ends the line, if it is not empty, and puts an empty one after it. */
+/* Ends the line, if the line is not empty, and writes an empty line. */
 static void
 end_block(struct page *p)
 {
@@ -162,7 +162,7 @@ put_when(struct page *p, const struct box *b)
 		page_printf(p, ", %s", b->length);
 }
 
-/* HTML that Markdown leaves alone up to the next empty line. */
+/* Opens a box that can be folded. Up to the next empty line Markdown viewers read HTML, so that the title is escaped as HTML. */
 static void
 open_details(struct page *p, const struct box *b)
 {
@@ -226,7 +226,7 @@ static void
 close_box(struct page *p, const struct box *b)
 {
 	if (b->kind == BOX_USER) {
-		/* Without the lines at the end that are empty but for the prefix. */
+		/* Remove the last lines if they have only the prefix. */
 		while (p->to->n > 3 && memcmp(p->to->p + p->to->n - 3, "\n> ", 3) == 0)
 			p->to->n -= 3;
 		pop(p, 2);
@@ -288,7 +288,7 @@ put_line(struct page *p, enum line_kind kind, const char *state, struct slice te
 
 /* --- code --- */
 
-/* Of backticks, as put_verbatim writes them: without what is left out between them. */
+/* Returns how many backticks follow each other at most, as put_verbatim writes the text: without colours between the backticks. */
 static size_t
 longest_run(struct slice text)
 {
@@ -371,7 +371,7 @@ put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t
 	end_block(p);
 }
 
-/* Few viewers show embedded images. */
+/* Writes the type and size of an image, because few viewers show embedded images. */
 static void
 put_image(struct page *p, const char *type, struct slice data)
 {
@@ -409,7 +409,7 @@ open_block(struct page *p, enum markup_block block, unsigned level, struct slice
 	p->line_start = block != BLOCK_HEADING && block != BLOCK_CELL;
 }
 
-/* The first row is the head: it is ruled off. */
+/* Ends a row of a table. The first row is the head, and a line of dashes follows the head. */
 static void
 end_row(struct page *p)
 {
@@ -441,7 +441,7 @@ put_block(struct page *p, enum markup_block block, unsigned level, struct slice 
 	}
 }
 
-/* On one line, between more backticks than are in it. */
+/* Writes code on one line, between more backticks than follow each other in the code. */
 static void
 put_code_span(struct page *p, struct slice text)
 {
@@ -452,7 +452,7 @@ put_code_span(struct page *p, struct slice text)
 		page_put(p, "`");
 	page_put(p, run > 1 ? " " : "");
 	from = p->to->n;
-	/* In a cell a bar would end it, code or not. */
+	/* A bar would end a cell, even within code. */
 	for (; p->block == BLOCK_CELL && (bar = memchr(text.p, '|', text.n)); text = slice_between(bar + 1, text.p + text.n)) {
 		put_verbatim(p, slice_between(text.p, bar));
 		page_put(p, "\\|");
@@ -483,7 +483,7 @@ put_span(struct page *p, enum markup_span span, struct slice url, bool open)
 	p->line_start = false;
 }
 
-/* A newline in a paragraph is one still; in a cell, an item or a heading it would end that. */
+/* Writes a text or code. A newline stays, except in a cell or a heading, which the newline would end. */
 static void
 put_text(struct page *p, struct slice text)
 {

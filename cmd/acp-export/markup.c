@@ -1,6 +1,6 @@
 /*
- * The Markdown that agents write, read by md4c: CommonMark with tables, without raw HTML. Nothing of a text is lost: where Markdown
- * would leave something out (a link that is not allowed, the definition of a reference, cells that have no column) it is text.
+ * Reads the Markdown of agents, with md4c: CommonMark with tables, without raw HTML. No part of a text is lost: parts that Markdown
+ * would leave out (a link that is not allowed, the definition of a reference, cells that have no column) become text.
  */
 #include <md4c.h>
 #include <stdio.h>
@@ -8,26 +8,26 @@
 
 #include "cmd/acp-export/page.h"
 
-/* NESTED: blocks within blocks; deeper ones are shown as text. NEAR: bytes of a bare link. MOST: a longer text is shown as it is. */
+/* NESTED: the depth of quotes, lists and items; deeper ones are text. NEAR: bytes of a bare link. MOST: bytes of a text to read. */
 enum { NESTED = 16, NEAR = 2048, FENCE_WORD = 32, MOST = 256 * 1024 };
 
 /*
- * Bytes that no UTF-8 text has: what was put into the text for md4c, and is taken out again. HIDE: with the backslash after it; BAR: so
- * in a span of code, for it escapes the bar of a table.
+ * Bytes that no UTF-8 text has. add_line puts these bytes into the text for md4c, and `bare` removes them: HIDE with the backslash
+ * that follows; BAR also with the backslash, which escapes the bar of a table, but in a block of code without the backslash.
  */
 enum { GUARD = (char)0xff, HIDE = (char)0xfe, BAR = (char)0xfd };
 
 struct markup {
 	struct page *page;
-	struct buf text;     /* for md4c */
-	struct buf word;     /* a piece of text without guards; a URL */
-	struct buf code;     /* of the block of code that is open */
-	struct buf info;     /* its words */
-	bool in_code;
-	unsigned depth;      /* of quotes, lists and items */
-	unsigned number[NESTED]; /* of the next item in the list at this depth; 0: not numbered */
-	char marker[NESTED]; /* of its items */
-	unsigned linked;     /* links that are open */
+	struct buf text;     /* the text as md4c gets it */
+	struct buf word;     /* a piece of text without guards, or a URL; overwritten by the next one */
+	struct buf code;     /* the text of the block of code that is open */
+	struct buf info;     /* the words after the fence of this block */
+	bool in_code;        /* a block of code is open */
+	unsigned depth;      /* how many quotes, lists and items are open */
+	unsigned number[NESTED]; /* 1 more than the number of the next item in the list at this depth; 0: the list is not numbered */
+	char marker[NESTED]; /* the marker of the items of the list at this depth */
+	unsigned linked;     /* how many links are open */
 	uint64_t left;       /* events that may still come */
 };
 
@@ -41,7 +41,7 @@ is_one_of(char c, const char *chars)
 	return c && strchr(chars, c);
 }
 
-/* The columns of a table by the line between its head and its rows; 0: it is none. */
+/* Counts the columns of a table in the line between its head and its rows; 0: the line is not such a line. */
 static size_t
 columns_of(struct slice line)
 {
@@ -59,8 +59,8 @@ columns_of(struct slice line)
 }
 
 /*
- * Appends a line for md4c. ]: would define a reference, which leaves the page. columns: of the table that the line may belong to, or
- * 0; cells beyond them would be left out, so that their bars are escaped.
+ * Appends a line for md4c. A guard keeps ]: from defining a reference, which md4c would leave out. columns: of the table that the
+ * line may belong to, or 0; md4c would leave out cells beyond these columns, so that the bars of such cells are escaped.
  */
 static int
 add_line(struct buf *to, struct slice line, size_t columns)
@@ -112,7 +112,7 @@ prepare(struct buf *to, struct slice text)
 	return r || buf_add(to, "", 1);
 }
 
-/* The text without what was put into it: valid until the next call. */
+/* Returns a text without the bytes that add_line put into it; may be m->word. */
 static struct slice
 bare(struct markup *m, struct slice s)
 {
@@ -137,7 +137,7 @@ put_text(struct markup *m, struct slice text)
 		m->page->paint->text(m->page, text);
 }
 
-/* The length of the address that the text begins with, or 0. */
+/* Returns the length of the URL at the beginning of a text, or 0. */
 static size_t
 bare_link(struct slice s)
 {
@@ -156,7 +156,7 @@ is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
-/* Text in which addresses become links. */
+/* Writes a text, in which URLs become links unless a link is open. */
 static void
 put_linking(struct markup *m, struct slice s)
 {
@@ -177,7 +177,7 @@ put_linking(struct markup *m, struct slice s)
 	put_text(m, slice_between(at, end));
 }
 
-/* Appends the character of an entity: a number, or a name that texts use; others are left as they are. */
+/* Appends the character of an entity, a number or one of a few names. Other entities are appended as text. */
 static int
 add_entity(struct buf *to, struct slice s)
 {
@@ -235,7 +235,7 @@ read_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *arg)
 
 /* --- links --- */
 
-/* The text of an attribute, in word. */
+/* Returns the text of an attribute, in m->word. */
 static struct slice
 attribute(struct markup *m, const MD_ATTRIBUTE *a)
 {
@@ -254,7 +254,7 @@ attribute(struct markup *m, const MD_ATTRIBUTE *a)
 	return buf_slice(&m->word);
 }
 
-/* A link, or an image, which becomes one. Where it is not allowed, its address is put after its text. */
+/* Begins or ends a link; an image becomes a link. A URL that is not allowed, or within a link, follows as text in parentheses. */
 static void
 put_link(struct markup *m, const MD_ATTRIBUTE *href, const MD_ATTRIBUTE *title, bool open)
 {
@@ -303,7 +303,7 @@ leave_span(MD_SPANTYPE type, void *detail, void *arg)
 
 /* --- blocks --- */
 
-/* Is it a word that is allowed after a fence? */
+/* Returns whether a text may follow a fence: it is empty, or a short word of ASCII letters, digits and +-_.# */
 static bool
 is_language(struct slice s)
 {
@@ -333,7 +333,7 @@ read_code(struct markup *m, const MD_BLOCK_CODE_DETAIL *detail, bool open)
 	p->paint->code(p, buf_slice(&m->info), buf_slice(&m->code));
 }
 
-/* A quote, a list or an item: they nest. */
+/* Begins or ends a quote, a list or an item. These blocks nest; below the depth NESTED each becomes a newline. */
 static void
 read_nested(struct markup *m, enum markup_block block, const void *detail, bool open)
 {
@@ -428,7 +428,7 @@ markup_put(struct page *page, struct slice text)
 	if (prepare(&m.text, text) < 0) {
 		page->failed = true;
 	} else if (text.n > MOST || md_parse(m.text.p, (MD_SIZE)m.text.n - 1, &parser, &m) != 0) {
-		/* It asks for far more than it has bytes, such as cells that a table of many columns lacks. */
+		/* The text is too long, or makes far more events than it has bytes, such as cells that a table of many columns lacks. */
 		saved.failed |= page->failed;
 		saved.prefix = page->prefix;
 		*page = saved;

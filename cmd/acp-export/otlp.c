@@ -1,19 +1,19 @@
 /*
- * -f otlp: OTLP/JSON. Each line is the body of one request: spans, for /v1/traces, or metrics, for /v1/metrics. Attributes are those of
- * OpenTelemetry's conventions for generative AI, 1.42 (their status is development). All ids come from the session's id, the kind and the
- * time, so that a second export of a recording has the same.
+ * -f otlp: OTLP/JSON. Each line is the body of one request: spans, for /v1/traces, or metrics, for /v1/metrics. Attributes follow
+ * OpenTelemetry's conventions for generative AI, 1.42 (which are in development). Ids are computed from the session's id, the kind
+ * and the time, so that a second export of a recording has the same ids.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/acp-export/trace.h"
 
-/* INTERNAL, CLIENT: kinds of spans. */
+/* INTERNAL, CLIENT: kinds of spans. TRACE, SPAN: hexadecimal digits of an id. */
 enum { INTERNAL = 1, CLIENT = 3, TRACE = 32, SPAN = 16 };
 
 /* --- ids --- */
 
-/* FNV-1a, mixed at the end so that short texts differ in all bits. Never 0: that is no id. */
+/* Returns FNV-1a, mixed at the end so that short texts differ in all bits. Never 0, which is not a valid id. */
 static uint64_t
 hash(uint64_t seed, const char *kind, struct slice text, uint64_t number)
 {
@@ -46,7 +46,7 @@ is_hex(struct slice s)
 	return !zero;
 }
 
-/* The trace and the span that a traceparent names: 00-TRACE-SPAN-FLAGS. */
+/* Reads the trace and the span in the traceparent of a turn's prompt: 00-TRACE-SPAN-FLAGS. False: there is no valid one. */
 static bool
 parent_of(const struct span_turn *t, struct slice *trace, struct slice *span)
 {
@@ -59,7 +59,7 @@ parent_of(const struct span_turn *t, struct slice *trace, struct slice *span)
 	return is_hex(*trace) && is_hex(*span);
 }
 
-/* Of a turn: it is the same from the prompt on, though the turn may wait for the one before. */
+/* Returns the id of a turn's span. The prompt determines the id, so that the id is known while the turn is queued. */
 static uint64_t
 span_of(const struct trace_export *t, const struct span_turn *turn)
 {
@@ -87,7 +87,7 @@ trace_propagate(struct trace_export *t, const struct message *m)
 		json_get(meta, "traceparent").p || !(none || json_type(meta) == JSON_OBJECT))
 		return 0;
 	s = sessions_find(span_sessions(t->span), json_text(msg_session(&m->msg), &id));
-	/* The prompt that passes belongs to the last of the turns that wait. */
+	/* This prompt has made the last turn of the queue. */
 	for (turn = s ? s->turn : NULL; turn && turn->next; turn = turn->next)
 		;
 	if (!turn || !turn->data)
@@ -98,7 +98,7 @@ trace_propagate(struct trace_export *t, const struct message *m)
 	return frame_add_members(t->watch->stream, none ? params : meta, buf_slice(&with));
 }
 
-/* --- metrics: histograms of tokens and durations, cumulative, one for each combination of attributes --- */
+/* --- metrics: cumulative histograms of tokens and durations, one for each combination of attributes --- */
 
 enum { BOUNDS = 14, COMBINATIONS = 1000 };
 
@@ -109,7 +109,7 @@ struct histogram {
 	char attributes[];
 };
 
-/* The upper bounds of the buckets are those that the conventions name. */
+/* The conventions specify the upper bounds of the buckets. */
 static const struct {
 	const char *name, *unit;
 	double bounds[BOUNDS];
@@ -120,7 +120,7 @@ static const struct {
 		{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}},
 };
 
-/* The one with these attributes, which may be new; beyond a thousand combinations all others are one. NULL: out of memory. */
+/* Finds or makes the histogram with these attributes; all beyond COMBINATIONS share one histogram. NULL: out of memory. */
 static struct histogram *
 find(struct metrics *m, enum metric kind, struct slice attributes)
 {
@@ -141,7 +141,7 @@ find(struct metrics *m, enum metric kind, struct slice attributes)
 	return NULL;
 }
 
-/* Adds a value (tokens; s). attributes: elements of a JSON array. 0, or -1. */
+/* Adds a value (tokens, or seconds) to a histogram. attributes: elements of a JSON array. 0, or -1 out of memory. */
 static int
 add_value(struct metrics *m, enum metric kind, struct slice attributes, double value)
 {
@@ -175,7 +175,7 @@ put_point(const struct histogram *h, enum metric kind, uint64_t begin, uint64_t 
 	return r | buf_add_string(to, "]}");
 }
 
-/* Appends them as elements of OTLP's "metrics"; begin, end: us since 1970. */
+/* Appends all metrics, as elements of OTLP's "metrics". begin, end: us since 1970. */
 static int
 put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
 {
@@ -185,7 +185,7 @@ put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
 	for (enum metric kind = 0; kind < METRICS; kind++) {
 		if (!m->of[kind])
 			continue;
-		/* 2: cumulative. */
+		/* aggregationTemporality 2: cumulative. */
 		r |= json_format(to, "%s{\"name\":\"%s\",\"unit\":\"%s\",\"histogram\":{\"aggregationTemporality\":2,\"dataPoints\":[", comma,
 			kinds[kind].name, kinds[kind].unit);
 		for (const struct histogram *h = m->of[kind]; h; h = h->hh.next)
@@ -210,7 +210,7 @@ metrics_free(struct metrics *m)
 
 /* --- spans --- */
 
-/* Appends a span up to its attributes. turn: the turn that it is in, or NULL; is_turn: the span is the turn itself. */
+/* Appends a span up to its attributes. turn: the turn that contains the span, or NULL; is_turn: the span is the turn itself. */
 static int
 begin_span(struct trace_export *t, const struct session *s, const struct span_turn *turn, bool is_turn, uint64_t id,
 	uint64_t begin, uint64_t end, struct buf *to)
@@ -230,7 +230,7 @@ begin_span(struct trace_export *t, const struct session *s, const struct span_tu
 		(uint64_t)(is_turn ? CLIENT : INTERNAL), trace_time(t, begin), trace_time(t, end));
 }
 
-/* The name, and what the attributes begin with. */
+/* Appends the name of a span, "OPERATION OF", and the beginning of the attributes. */
 static int
 put_name(struct buf *to, const char *operation, struct slice of)
 {
@@ -246,14 +246,14 @@ put_operation(struct buf *to, const char *operation)
 	return json_format(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
 }
 
-/* Nothing where there is no value. */
+/* Appends an attribute, unless the value is empty. */
 static int
 put_text(struct buf *to, const char *key, struct slice value)
 {
 	return value.n ? json_format(to, ",{\"key\":\"%s\",\"value\":{\"stringValue\":%j}}", key, value) : 0;
 }
 
-/* Nothing where it is negative, which means unknown, or larger than an int64 can be: then it is wrong anyway. */
+/* Appends an attribute, unless the number is negative, which means unknown, or does not fit in an int64. */
 static int
 put_number(struct buf *to, const char *key, decimal_units n)
 {
@@ -262,7 +262,7 @@ put_number(struct buf *to, const char *key, decimal_units n)
 	return buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"intValue\":\"%lld\"}}", key, (long long)n);
 }
 
-/* The values that the conventions have for known providers; else the agent's name. */
+/* Returns the word of the conventions for a known provider; else the agent's name. */
 static struct slice
 provider_of(struct slice agent)
 {
@@ -275,15 +275,15 @@ provider_of(struct slice agent)
 	return agent.n ? agent : slice_of("unknown");
 }
 
-/* error: its type, where there is one. */
+/* Ends a span. error: the type of the error, or empty. */
 static int
 end_span(struct slice error, struct buf *to)
 {
-	/* 2: an error. */
+	/* Status code 2: an error. */
 	return -(put_text(to, "error.type", error) || buf_add_string(to, error.n ? "],\"status\":{\"code\":2}}" : "]}"));
 }
 
-/* What spans and metrics of a turn have in common. */
+/* Appends the attributes that the span and the metrics of a turn have in common. */
 static int
 put_agent(struct trace_export *t, const struct usage_session *s, struct buf *to)
 {
@@ -296,7 +296,7 @@ put_agent(struct trace_export *t, const struct usage_session *s, struct buf *to)
 		put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0)));
 }
 
-/* Adds the turn's tokens and time to the metrics. agent: their attributes. */
+/* Adds the turn's tokens (below 0: unknown) and time to the metrics. agent: the attributes from put_agent. */
 static int
 measure(struct trace_export *t, const struct span_turn *turn, struct slice agent, const decimal_units tokens[2], struct slice error)
 {
@@ -372,7 +372,7 @@ put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 
 /* --- lines --- */
 
-/* A request up to its spans or metrics. */
+/* Begins a line, up to the spans or metrics. */
 static int
 begin_line(const struct trace_export *t, const char *resources, const char *scopes, const char *what, struct buf *to)
 {

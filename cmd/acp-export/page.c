@@ -90,7 +90,7 @@ page_is_link(struct slice url)
 	return false;
 }
 
-/* 1, 2, 5, 10, 20, ...; a number beyond the largest of them is returned as it is. */
+/* Returns the least of 1, 2, 5, 10, 20, ... that is not below n; or n, if 64 bits have no such number. */
 static uint64_t
 round_up(uint64_t n)
 {
@@ -119,7 +119,7 @@ chart_make(struct chart *c, const struct export_session *s, size_t columns, bool
 	span = end - begin;
 	for (i = 0; i < n; i++) {
 		sample = &samples[i];
-		/* Without times each is as far from the next. A recording before the others may lead out of them on either side. */
+		/* Without times the samples are evenly spaced. If recordings are not in the order of time, a sample may lie outside. */
 		at = span > 0 ? (size_t)(fmin(fmax((sample->at - begin) / span, 0), 1) * (double)(columns - 1)) : i * (columns - 1) / n;
 		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
 		set[at] = true;
@@ -133,7 +133,7 @@ chart_make(struct chart *c, const struct export_session *s, size_t columns, bool
 	c->height = c->size >= c->peak && c->size / 4 <= c->peak && c->size ? c->size : round_up(c->peak);
 	c->begin = begin;
 	c->seconds = span > 0 ? span : 0;
-	/* Between two reports both are as they were. */
+	/* Between two reports, tokens and cost stay at the values of the first. */
 	for (i = 1; i < columns; i++) {
 		c->column[i] = set[i] ? c->column[i] : c->column[i - 1];
 		c->cost[i] = c->cost[i] >= 0 ? c->cost[i] : c->cost[i - 1];

@@ -1,6 +1,6 @@
 /*
- * -f perfetto: the trace event format that Perfetto and Chrome read. A session is a process; its turns, which never overlap, are
- * one track; tool calls and waits for the user, which may, are asynchronous pairs; updates are instants.
+ * -f perfetto: the trace event format that Perfetto and Chrome read. A session is a process. Its turns, which never overlap, are
+ * one track. Tool calls and waits for the user, which may overlap, are asynchronous pairs. Updates are instants.
  */
 #include "cmd/acp-export/trace.h"
 
@@ -20,7 +20,7 @@ put_session(struct trace_export *t, const struct session *s, struct buf *to)
 	return r;
 }
 
-/* All that an event begins with, up to its name; ph: its phase, and what else comes before the others. */
+/* Begins an event, up to its name. ph: the phase; may contain further members, without the outer quotes. */
 static int
 put_event(struct trace_export *t, const char *ph, const struct session *s, uint64_t track, uint64_t us, struct buf *to)
 {
@@ -50,7 +50,7 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	return r | buf_add_string(to, "}}");
 }
 
-/* A pair; args: a JSON member, which the first of the two has. */
+/* Appends the two events of a pair: begin and end. args: a JSON member of the first event. */
 static int
 put_pair(struct trace_export *t, const struct session *s, const char *category, uint64_t id, struct slice name,
 	const uint64_t at[2], struct slice args, struct buf *to)

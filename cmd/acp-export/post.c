@@ -33,26 +33,26 @@ post_start(struct post *p, const char *tool, const char *url, uint64_t grace)
 #include "lib/run/input.h"
 #include "lib/run/loop.h"
 
-/* us: of an attempt; the first pause before another, which doubles, and the longest. REPLY: bytes of a response that are read. */
+/* us of an attempt, of the first pause, which doubles, and of the longest; bytes of a response that are kept, and of a line. */
 enum { ATTEMPT = 10 * 1000 * 1000, PAUSE = 250 * 1000, PAUSE_MOST = 30 * 1000 * 1000, REPLY = 4096, LINE = 64 * 1024 * 1024 };
 
 /* The state of the process that sends. */
 struct sender {
 	const char *tool;
-	struct input in;          /* our pipe */
-	uint64_t grace, deadline; /* deadline: by loop_clock; 0: the pipe has not ended */
+	struct input in;          /* the pipe from acp-export */
+	uint64_t grace, deadline; /* us; deadline: by loop_clock, 0: the pipe has not ended */
 	CURL *easy;
 	struct curl_slist *headers;
-	char *urls[2];            /* of spans, of metrics */
+	char *urls[2];            /* the URL for spans; for metrics */
 	char error[CURL_ERROR_SIZE];
 	struct buf reply;
-	bool failing;             /* that it fails was said, and nothing was sent since */
+	bool failing;             /* a failure was reported, and no request has succeeded since */
 	struct post_counts *taken;
 };
 
 /* --- the end --- */
 
-/* The time that is left: UINT64_MAX as long as the pipe has not ended. */
+/* Returns the us that are left; UINT64_MAX as long as acp-export has not closed the pipe. */
 static uint64_t
 time_left(struct sender *s)
 {
@@ -64,7 +64,7 @@ time_left(struct sender *s)
 	return !s->deadline ? UINT64_MAX : s->deadline > now ? s->deadline - now : 0;
 }
 
-/* Waits; less, where the pipe has ended. False: no time is left. */
+/* Waits, but not beyond the deadline that the end of the pipe sets. False: no time is left. */
 static bool
 pause_for(struct sender *s, uint64_t us)
 {
@@ -72,7 +72,7 @@ pause_for(struct sender *s, uint64_t us)
 	uint64_t left = time_left(s);
 
 	us = us < left ? us : left;
-	/* At its end it says so at once, and is not asked again. */
+	/* poll reports the end of the pipe once, and sets the deadline; after that poll only waits. */
 	if (poll(&p, s->deadline ? 0 : 1, (int)(us / 1000)) > 0)
 		return pause_for(s, us);
 	return time_left(s) > 0;
@@ -99,7 +99,7 @@ on_reply(char *p, size_t size, size_t n, void *arg)
 	return buf_add(&s->reply, p, n < room ? n : room) < 0 ? 0 : size * n;
 }
 
-/* The collector's response; p NULL: it is no object. */
+/* Returns the collector's response; p NULL: the response is not an object. */
 static struct slice
 reply_of(const struct sender *s)
 {
@@ -108,7 +108,7 @@ reply_of(const struct sender *s)
 	return json_scan(reply, JSON_DEPTH, NULL, 0, NULL, NULL) == JSON_OBJECT ? reply : slice(NULL, 0);
 }
 
-/* Says once why it fails, until something was sent: curl's reason, or what the collector says. */
+/* Reports why a request failed, with curl's or the collector's reason; not again until a request succeeds. */
 static void
 say(struct sender *s, long status, const char *then)
 {
@@ -124,7 +124,7 @@ say(struct sender *s, long status, const char *then)
 		cli_warn(s->tool, "--post: HTTP status %ld%s%.*s%s", status, message.n ? ": " : "", (int)message.n, message.n ? message.p : "", then);
 }
 
-/* A collector may have taken only a part: its reply says how many it has not. */
+/* Returns how many spans the collector rejected, by its response to a request that succeeded. */
 static uint64_t
 rejected(struct sender *s)
 {
@@ -132,13 +132,13 @@ rejected(struct sender *s)
 	SCOPED struct buf text = {0};
 	uint64_t count = 0;
 
-	/* JSON's form of an int64 is a string. */
+	/* OTLP/JSON has an int64 as a string. */
 	if (json_type(n) == JSON_STRING)
 		n = json_text(n, &text);
 	return n.n && json_u64(n, &count) ? count : 0;
 }
 
-/* Posts the body until it has been taken (true), is refused, or no time is left. */
+/* Posts the body until the collector takes it (true), refuses it, or no time is left. */
 static bool
 post(struct sender *s, const char *url, struct slice body)
 {
@@ -178,7 +178,7 @@ post(struct sender *s, const char *url, struct slice body)
 	return false;
 }
 
-/* In a string of JSON its quotes would be escaped. */
+/* Counts the keys "spanId" in a line. The quotes would be escaped if the key were part of a JSON string. */
 static uint64_t
 count_spans(struct slice line)
 {
@@ -207,7 +207,7 @@ send_line(struct sender *s, struct slice line)
 
 /* --- the process --- */
 
-/* NAME=VALUE,NAME=VALUE, percent-encoded, as OpenTelemetry's SDKs have it. 0, or -1 out of memory. */
+/* Adds the headers of a list as OpenTelemetry's SDKs read it: NAME=VALUE,NAME=VALUE, percent-encoded. 0, or -1 out of memory. */
 static int
 add_headers(struct sender *s, const char *list)
 {
@@ -221,7 +221,7 @@ add_headers(struct sender *s, const char *list)
 		list += strspn(list, " ");
 		n = strcspn(list, ",");
 		name = strcspn(list, "=");
-		/* Without a value there is no header; and curl takes a length of 0 for that of all that follows. */
+		/* Skip an empty value: curl would read a length of 0 as the length of the rest of the list. */
 		if (name + 1 >= n)
 			continue;
 		value = curl_easy_unescape(s->easy, list + name + 1, (int)(n - name - 1), &length);
@@ -229,7 +229,7 @@ add_headers(struct sender *s, const char *list)
 			name--;
 		text.n = 0;
 		r = -(!value || buf_add(&text, list, name) || buf_add_string(&text, ": ") || buf_add(&text, value, (size_t)length));
-		/* A line end in it would be another header. */
+		/* A line end in the value would begin another header. */
 		more = r == 0 && !memchr(text.p, '\n', text.n) && !memchr(text.p, '\r', text.n) && buf_string(&text)
 			? curl_slist_append(s->headers, text.p) : s->headers;
 		s->headers = more ? more : s->headers;
@@ -267,7 +267,7 @@ prepare(struct sender *s, const char *url)
 	return true;
 }
 
-/* Away from our terminal and group, deaf to what ends us: it ends with its pipe. */
+/* Runs the process that sends, in a session of its own and without signals, so that only the end of the pipe ends the process. */
 static _Noreturn void
 run(int fd, const char *tool, const char *url, uint64_t grace, struct post_counts *taken)
 {
@@ -327,7 +327,7 @@ post_end(struct post *p, const char *tool, const struct post_counts *all)
 	if (p->pid <= 0)
 		return 0;
 	close(p->fd);
-	/* Who does not want to wait may end us. */
+	/* A user who does not want to wait may end acp-export by these signals. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	while (waitpid(p->pid, &status, 0) < 0)

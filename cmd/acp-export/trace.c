@@ -1,4 +1,4 @@
-/* What the exports of intervals have in common. */
+/* The code that -f otlp and -f perfetto have in common. */
 #include "cmd/acp-export/trace.h"
 
 #include <unistd.h>
@@ -29,7 +29,7 @@ trace_put_string(struct buf *to, struct slice string)
 	return -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
 }
 
-/* Is this session asked for, or one that it comes from? */
+/* Returns whether --session selects this session, or a session that it descends from. */
 static bool
 wants(struct trace_export *t, const struct session *s)
 {
@@ -42,7 +42,7 @@ wants(struct trace_export *t, const struct session *s)
 	return s->parent;
 }
 
-/* Is it the first time that something of this session is written? -1: out of memory. */
+/* Notes that a session is written. Returns 1 the first time, then 0; -1 out of memory. */
 static int
 is_new(struct trace_export *t, const struct session *s)
 {
@@ -80,7 +80,7 @@ event(void *arg, const struct span_event *e)
 	t->failed |= r < 0 || (to->n >= BATCH && trace_export_flush(t) < 0);
 }
 
-/* Writes a record: what a function builds, or (NULL) a text. */
+/* Writes to the output what `build` appends; or, if build is NULL, the text. 0, or -1 out of memory. */
 static int
 put(struct trace_export *t, int (*build)(const struct trace_export *, struct buf *), struct slice text)
 {
@@ -110,7 +110,7 @@ trace_export_begin(struct trace_export *t, double started)
 		return 0;
 	t->begun = true;
 	t->first = t->now;
-	/* Each export of a recording has the same instance; two streams do not. */
+	/* All exports of a recording have the same instance. The pid distinguishes streams that begin at the same time. */
 	t->instance = t->first ^ (t->watch->stream ? (uint64_t)getpid() << 52 : 0);
 	return put(t, NULL, slice_of(t->format->begin));
 }

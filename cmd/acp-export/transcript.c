@@ -1,13 +1,13 @@
-/* Reads each message: redacts it, and passes it to the sessions and to the usage. */
+/* Reads messages: redacts each message, and gives it to the modules for sessions and usage. */
 #include "cmd/acp-export/transcript_parts.h"
 
 #include "lib/run/proc.h"
 
-/* --- what goes by --- */
+/* --- messages --- */
 
 /*
- * Takes the secrets out of a message; but pieces of a text stay, for a secret may go across them: see redact_all. *inner: what came,
- * out of its envelope.
+ * Redacts a message, but not a piece of a text: a secret may extend over several pieces, so that redact_all redacts the whole text
+ * later. *inner: the message before redaction, without an envelope.
  */
 static void
 clean(struct transcript *t, struct message *m, struct msg *inner)
@@ -46,7 +46,7 @@ transcript_see(struct transcript *t, const struct message *original, bool timed)
 		transcript_show(t, seen);
 	if (!usage_may_matter(&t->words, original->msg.text))
 		return t->failed ? -1 : 0;
-	/* The names of agents and models say how figures are read: --redact=text leaves none. */
+	/* The usage reads the message before redaction: names of agents and models decide how figures are read. */
 	whole = *seen;
 	if (t->redact)
 		whole.message.msg = inner;

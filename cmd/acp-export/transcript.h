@@ -1,6 +1,6 @@
 /*
- * transcript: the sessions of some recordings, as pages show them: what lib/session makes of their messages, and the contents of each
- * turn. All of it is held in memory, because a sub-agent, a report of usage or an update of a tool call can belong to something that
+ * transcript: the sessions of some recordings, as pages show them: sessions and turns of lib/session, and the items of each turn.
+ * Memory holds the whole transcript, because a sub-agent, a report of usage or an update of a tool call can belong to a turn that
  * began long before. Times (t, end) are in us since the start of the recording.
  */
 #ifndef TRANSCRIPT_H
@@ -11,52 +11,52 @@
 #include "lib/usage/usage.h"
 
 enum item_kind {
-	ITEM_USER,    /* text: of the user, or of the parent of a sub-agent */
+	ITEM_USER,    /* text, which the user wrote, or the parent of a sub-agent */
 	ITEM_AGENT,   /* text */
 	ITEM_THOUGHT, /* text */
 	ITEM_BLOCK,   /* FIELD_CONTENT: a block of content that is not text */
 	ITEM_TOOL,    /* all fields */
-	ITEM_PLAN,    /* FIELD_CONTENT: its entries; or text. Neither: it was removed */
-	ITEM_ASK,     /* a permission request or an elicitation. TITLE; CONTENT: the options or the schema; OUTPUT: the response */
-	ITEM_NOTE,    /* text; FIELD_KIND: its severity */
+	ITEM_PLAN,    /* FIELD_CONTENT: the entries; or text. Neither: the agent has removed the plan */
+	ITEM_ASK,     /* FIELD_KIND: "permission" or "elicitation"; TITLE; CONTENT: options or schema; OUTPUT: the response */
+	ITEM_NOTE,    /* text; FIELD_KIND: the severity, plain */
 	ITEM_COMPACTION, /* FIELD_STATUS; text: the summary */
 	ITEM_CHILD,   /* child */
 };
 
-/* The fields of an item besides its text: JSON values; empty: absent. */
+/* The fields of an item besides the text: JSON values, but FIELD_KIND of ITEM_ASK and ITEM_NOTE is plain; empty: absent. */
 enum field { FIELD_TITLE, FIELD_NAME, FIELD_KIND, FIELD_STATUS, FIELD_CONTENT, FIELD_INPUT, FIELD_OUTPUT, FIELDS };
 
 struct item {
 	struct item *next;
 	enum item_kind kind;
 	bool by_user;          /* ITEM_BLOCK: part of a prompt */
-	bool whole;            /* its text came as one, such as a prompt, not in chunks */
-	bool ended;            /* ITEM_TOOL: its status is final; ITEM_ASK: there is a response */
-	bool changes;          /* ITEM_TOOL: CONTENT has a diff, whose texts are a patch or, in place of its own, "hunks" (diff_make) */
+	bool whole;            /* the text came whole, such as a prompt: a chunk without a message's id begins another text */
+	bool ended;            /* ITEM_TOOL: the status is final; ITEM_ASK: there is a response */
+	bool changes;          /* ITEM_TOOL: CONTENT has a diff; the diff has a patch, or in place of its texts "hunks" (diff_make) */
 	uint64_t t, end;
-	struct buf id;         /* of a tool call, plain; of the plan, the compaction, or the message that a text belongs to, a JSON string */
+	struct buf id;         /* ITEM_TOOL: plain; other kinds: a JSON string, of a text the id of its message */
 	struct buf text;       /* plain */
 	struct buf field[FIELDS];
-	size_t tail;           /* ITEM_TOOL: how long the end of CONTENT is after its last text, which the next chunk goes on with; or 0 */
+	size_t tail;           /* ITEM_TOOL: how many bytes of CONTENT follow the text that the next chunk continues; or 0 */
 	struct session *child;
 };
 
 /* The usage of a turn. */
 struct spent {
-	bool known, lower;       /* lower: the tokens are a lower bound */
+	bool known, lower;       /* known: some tokens were reported; lower: the tokens are a lower bound */
 	struct usage_sums billed;
-	uint8_t inside;          /* which counts include which: for usage_disjoint */
+	uint8_t inside;          /* which counts include other counts, for usage_disjoint */
 	struct buf cost;         /* "0.0164 USD" */
 };
 
 /* A turn, or what lies outside of turns. */
 enum turn_kind {
 	TURN_PROMPTED,
-	TURN_WORK,    /* version 2: without a prompt */
-	TURN_JOINED,  /* its prompt belongs to the turn before it, which has its items */
-	TURN_TASK,    /* of a sub-agent, up to its idle state or its next task */
-	TURN_HISTORY, /* what was replayed */
-	TURN_OUTSIDE, /* what came while no turn was open */
+	TURN_WORK,    /* version 2: a turn without a prompt */
+	TURN_JOINED,  /* a prompt that joined an earlier turn; that turn has the items */
+	TURN_TASK,    /* a task of a sub-agent, up to the idle state or the next task */
+	TURN_HISTORY, /* the history that was replayed */
+	TURN_OUTSIDE, /* updates that came while no turn was open */
 };
 
 struct export_turn {
@@ -64,18 +64,18 @@ struct export_turn {
 	enum turn_kind kind;
 	bool ended;
 	struct item *items, *last;
-	struct buf work;         /* struct item *: its calls and questions, those of sub-agents that belong to it, too */
-	double started;          /* when its recording began: seconds since 1970, or 0 if not known */
+	struct buf work;         /* struct item *: tool calls and questions of the turn and of the sub-agents that work for the turn */
+	double started;          /* when the recording began: seconds since 1970, or 0 if not known */
 	uint64_t t, end;
 	struct buf stop, error;  /* the stop reason, plain; the error of the response, JSON */
 	struct spent spent;
 };
 
-/* How many tokens were in the context, and what the session had cost. */
+/* A report of usage: the tokens in the context, and the cost of the session up to then. */
 struct sample {
-	double at;               /* seconds */
+	double at;               /* seconds since 1970, or since the start of the recording if that is not known */
 	double cost;             /* in the session's currency; below 0: not reported */
-	uint64_t used, size;     /* size 0: not known */
+	uint64_t used, size;     /* tokens in the context, and how many the context can hold; size 0: not known */
 };
 
 struct terminal {
@@ -84,44 +84,44 @@ struct terminal {
 	char id[];
 };
 
-/* The data of a struct session; that of its open turns is a struct export_turn, that of calls and questions a struct item. */
+/* The data of a struct session. The data of an open turn is a struct export_turn, the data of a call or question a struct item. */
 struct export_session {
-	struct session *next_separate; /* for walk: the next one that is written outside its parent */
+	struct session *next_separate; /* for walk.c: the next in the list of sub-agents that are written outside of their parents */
 	struct export_turn *turns, *last;
-	struct export_turn *loose;     /* has the items that belong to no turn, or NULL */
-	struct export_turn *uncounted; /* the first whose usage has not been reported */
-	struct item *compaction;       /* the last */
-	struct item *unannounced;      /* a tool call of which only content has come, or NULL */
+	struct export_turn *loose;     /* collects the items that belong to no turn of lib/session; or NULL */
+	struct export_turn *uncounted; /* the first turn whose usage has not been reported; or NULL */
+	struct item *compaction;       /* the last compaction, or NULL */
+	struct item *unannounced;      /* a tool call of which only pieces of content have come, or NULL */
 	struct terminal *terminals;
 	struct buf samples;            /* struct sample */
-	bool skipping;                 /* the history that is replayed is known already */
-	bool nested;                   /* an item of its parent shows it */
+	bool skipping;                 /* the transcript already has the history that is replayed */
+	bool nested;                   /* an item of the parent shows this session */
 	struct buf title, agent, version, cwd; /* plain */
-	struct buf currency;           /* that of the first cost, plain */
+	struct buf currency;           /* the currency of the first cost, plain */
 };
 
 struct transcript {
 	struct sessions *sessions;
 	struct usage *usage;
-	struct usage_words words; /* to recognize messages that may report usage */
+	struct usage_words words; /* words by which a message that may report usage is found */
 	struct redact *redact;    /* or NULL */
-	struct buf agent, version, word;
+	struct buf agent, version, word; /* agent, version: of the connection, plain; word: scratch */
 	double started;
-	uint64_t now;             /* of the message that is read, us */
-	struct slice pieces;      /* the update of the message, where pieces of texts in it have their secrets still */
-	bool timed, failed;       /* timed: its recordings have times; failed: out of memory */
+	uint64_t now;             /* the time of the current message, us */
+	struct slice pieces;      /* the current update before redaction, which has the pieces of texts; p NULL: no such update */
+	bool timed, failed;       /* timed: a recording has times; failed: out of memory */
 };
 
-/* redact: replaces secrets, and stays the caller's; or NULL. All that return an int: 0, or -1 if memory ran out at any time. */
+/* Makes an empty transcript. redact stays the caller's, or is NULL. These functions return 0, or -1 if memory ever ran out. */
 int transcript_open(struct transcript *, struct redact *);
 void transcript_free(struct transcript *);
 /* Starts a recording. started: seconds since 1970; 0: not known. */
 int transcript_begin(struct transcript *, double started);
-/* Reads a message as it came. timed: its time is known. */
+/* Reads a message, before redaction. timed: the time of the message is known. */
 int transcript_see(struct transcript *, const struct message *, bool timed);
-/* Notes the exit of the agent. status: as from waitpid. */
+/* Notes in each open turn that the agent failed. status: as from waitpid; 0 is not noted. */
 int transcript_exit(struct transcript *, uint64_t t, int status);
-/* Ends what is open; to be called when everything has been read. */
+/* Ends what is open, and redacts texts that came in pieces. To be called when everything has been read. */
 int transcript_end(struct transcript *);
 
 /* Returns the value at a path ("a.b") of an object if it has this type; otherwise p is NULL. */
@@ -137,7 +137,7 @@ struct diff_line {
 	size_t skipped;      /* DIFF_GAP: how many lines were left out */
 };
 
-/* Appends the lines that changed and a few around each: the sign, and the text or, of a gap, the number. 0, or -1 out of memory. */
+/* Appends changed lines, with equal lines around them: a sign, and the text, or of a gap the number. 0, or -1 out of memory. */
 int diff_make(struct buf *to, struct slice old, struct slice new);
 
 #endif

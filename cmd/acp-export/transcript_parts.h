@@ -1,4 +1,4 @@
-/* transcript_parts: shared by the files of transcript. What runs out of memory sets transcript.failed. */
+/* transcript_parts: what the files of transcript have in common. A function that runs out of memory sets transcript.failed. */
 #ifndef TRANSCRIPT_PARTS_H
 #define TRANSCRIPT_PARTS_H
 
@@ -6,20 +6,20 @@
 
 /* The event function of lib/session; arg: the transcript. */
 void transcript_event(void *arg, const struct session_event *);
-/* Shows what a message adds beside what the event function was told. */
+/* Adds the parts of a message of which lib/session makes no event. */
 void transcript_show(struct transcript *, const struct session_message *);
-/* Adds what an update says. */
+/* Adds the content of a session/update. kind: the kind of the update, a JSON string. */
 void transcript_update(struct transcript *, struct session *, struct slice kind, struct slice update);
 
 /* Appends a turn, which begins now. NULL: out of memory. */
 struct export_turn *transcript_new_turn(struct transcript *, struct export_session *, enum turn_kind);
-/* Returns the turn that what happens now in a session belongs to. NULL: out of memory. */
+/* Returns the turn to which items of a session now belong; makes one if no turn is open. NULL: out of memory. */
 struct export_turn *transcript_turn(struct transcript *, const struct session *);
 /* Appends an item; the turn may be NULL. Returns NULL when out of memory. */
 struct item *transcript_item(struct transcript *, struct export_turn *, enum item_kind);
-/* Appends a tool call or a question to the turn that is open, and to the work of this one, too (or NULL). As transcript_item. */
+/* Appends a tool call or a question, and adds it to the work of its turn and of an open turn (or NULL). NULL: out of memory. */
 struct item *transcript_work(struct transcript *, const struct session *, enum item_kind, const struct session_turn *);
-/* Appends a note to the turn that is open. */
+/* Appends a note to the turn of transcript_turn. severity: a word, plain. */
 void transcript_note(struct transcript *, const struct session *, const char *severity, struct slice text);
 
 /* Replaces the content of the buffer by JSON text, or by the plain text of a JSON string. Absent values and null change nothing. */
@@ -28,13 +28,13 @@ void transcript_set_plain(struct transcript *, struct buf *, struct slice string
 /* Appends the plain text of a JSON string. */
 void transcript_add_plain(struct transcript *, struct buf *, struct slice string);
 
-/* Adds content: a block, which may continue the text before it, or an array of blocks. echo: in whose session a text of the user is
-   left out that repeats a prompt; or NULL. */
+/* Adds content: a block, which may continue the text before the block, or an array of blocks. echo: a session, or NULL. A text of
+   the user that repeats a prompt of an open turn of this session is left out. */
 void transcript_content(struct transcript *, struct export_turn *, enum item_kind, struct slice content, struct slice message_id,
 	const struct session *echo);
-/* Adds what an update or a permission request says of a tool call. Returns its item, or NULL. */
+/* Adds to a tool call, from an update or a permission request. Returns the item of the call. NULL: no id, or out of memory. */
 struct item *transcript_tool(struct transcript *, const struct session *, struct slice update);
-/* Returns the output of a terminal; makes it if it is new. NULL: no id, or out of memory. */
+/* Returns the output of a terminal, which is empty if the id is new. NULL: no id, or out of memory. */
 struct buf *transcript_terminal(struct transcript *, const struct session *, struct slice id);
 
 #endif

@@ -1,11 +1,11 @@
-/* Sessions, their turns, and questions to the user: what hangs on the structs of lib/session. */
+/* Makes the parts of a transcript from the events of lib/session: sessions, turns, and questions to the user. */
 #include <stdlib.h>
 
 #include "cmd/acp-export/transcript_parts.h"
 
 /* --- turns --- */
 
-/* It waits for its turn, or (again, where it has waited) begins. */
+/* Adds a turn, which is queued or begins; or begins a turn that was queued. */
 static void
 begin_turn(struct transcript *t, const struct session_event *e)
 {
@@ -23,7 +23,7 @@ begin_turn(struct transcript *t, const struct session_event *e)
 		transcript_content(t, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY), slice(NULL, 0), NULL);
 }
 
-/* Version 2 accepts a prompt: where a turn runs, it belongs to that from now on, and may join it. */
+/* Version 2: the agent accepts a prompt during a turn. The prompt begins now, may join this turn, and ends the turn's last text. */
 static void
 accept(const struct transcript *t, const struct session_event *e)
 {
@@ -36,7 +36,7 @@ accept(const struct transcript *t, const struct session_event *e)
 		front->last->whole = true;
 }
 
-/* Puts what a prompt says into the turn that it has joined, before what came later. */
+/* Moves the items of a prompt into the turn that the prompt has joined, before the items that came later. */
 static void
 join(struct export_turn *to, struct export_turn *turn)
 {
@@ -135,7 +135,7 @@ free_session(struct export_session *x)
 	free(x);
 }
 
-/* A sub-agent that is idle has ended its task. */
+/* Ends the task of a sub-agent that reports the state idle. */
 static void
 end_task(struct transcript *t, const struct session_event *e)
 {
@@ -150,7 +150,7 @@ end_task(struct transcript *t, const struct session_event *e)
 	x->loose = NULL;
 }
 
-/* What came outside of turns ends with it. */
+/* Forgets the agent, and ends the collections of items outside of turns. */
 static void
 end_connection(struct transcript *t)
 {
@@ -211,7 +211,7 @@ transcript_event(void *arg, const struct session_event *e)
 		end_connection(t);
 	else if (e->kind == SESSION_BEGAN)
 		t->failed |= !(e->session->data = calloc(1, sizeof(*x)));
-	/* What follows is about a session, and memory has not run out. */
+	/* The other events are about a session. Without memory the session has no data. */
 	if (!e->session || !(x = e->session->data))
 		return;
 	switch (e->kind) {

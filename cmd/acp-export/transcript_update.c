@@ -1,4 +1,4 @@
-/* The kinds of session/update, and what each adds to a transcript. */
+/* Adds the content of each kind of session/update to a transcript. */
 #include <stdlib.h>
 
 #include "cmd/acp-export/transcript_parts.h"
@@ -6,7 +6,7 @@
 
 /* --- content --- */
 
-/* Does it repeat the prompt of an open turn, as version 2 and some agents do? */
+/* Returns whether a text of the user repeats the prompt of an open turn, as agents of version 2 and some others send it. */
 static bool
 repeats_prompt(const struct session *s, struct slice text)
 {
@@ -20,10 +20,10 @@ repeats_prompt(const struct session *s, struct slice text)
 	return false;
 }
 
-/* What a text is to the one before it: it goes on with it, replaces it where they are one message, or is another one. */
+/* A text continues the text before it, replaces that text if both belong to one message, or stands apart. */
 enum join { JOIN, REPLACE, APART };
 
-/* The item of a text. NULL when out of memory. */
+/* Returns the item to which a text is appended, old or new. NULL: out of memory. */
 static struct item *
 text_item(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice message_id, enum join join)
 {
@@ -88,7 +88,7 @@ transcript_content(struct transcript *t, struct export_turn *turn, enum item_kin
 
 /* --- tool calls --- */
 
-/* The item of a call (id: a JSON string), which may not have begun: pieces of its content may come first. NULL: no id, or no memory. */
+/* Returns the item of a call (id: a JSON string); content may come before the call begins. NULL: no id, or out of memory. */
 static struct item *
 tool_item(struct transcript *t, const struct session *s, struct slice id)
 {
@@ -116,7 +116,7 @@ is_diff(struct slice part)
 	return json_string_is(json_get_string(part, "type"), "diff");
 }
 
-/* Appends an element to the content of a tool call. The texts of a diff may be whole files: only what pages show of them stays. */
+/* Appends an element to the content of a tool call. The texts of a diff may be whole files; only the lines for pages are kept. */
 static void
 add_part(struct transcript *t, struct item *item, struct slice part)
 {
@@ -171,7 +171,7 @@ transcript_tool(struct transcript *t, const struct session *s, struct slice upda
 	}
 	item->end = item->ended ? item->end : t->now;
 	item->ended |= session_status_is_final(json_get(update, "status"));
-	/* Beside a change pages show neither. */
+	/* Pages show neither input nor output of a call that has a diff. */
 	if (item->ended && item->changes) {
 		buf_free(&item->field[FIELD_INPUT]);
 		buf_free(&item->field[FIELD_OUTPUT]);
@@ -179,7 +179,7 @@ transcript_tool(struct transcript *t, const struct session *s, struct slice upda
 	return item;
 }
 
-/* The update as it came, where redaction left pieces of texts for later; else the one that is given. */
+/* Returns the update before redaction, if pieces of its texts are redacted later; else the update that is given. */
 static struct slice
 pieces_of(const struct transcript *t, struct slice update)
 {
@@ -193,13 +193,13 @@ show_tool(struct transcript *t, struct session *s, struct slice update)
 	struct buf *output;
 
 	transcript_tool(t, s, update);
-	/* A piece of a terminal's output, where an agent of version 1 sends it beside its tool call. */
+	/* Some agents of version 1 send a piece of a terminal's output with the tool call. */
 	output = transcript_terminal(t, s, json_get(delta, "terminal_id"));
 	if (output)
 		transcript_add_plain(t, output, json_get(delta, "data"));
 }
 
-/* One more element of a call's content; a text goes on with the text before it. */
+/* Appends an element to the content of a tool call; a text continues the text before it. */
 static void
 show_tool_chunk(struct transcript *t, struct session *s, struct slice update)
 {
@@ -253,7 +253,7 @@ transcript_terminal(struct transcript *t, const struct session *s, struct slice 
 	return NULL;
 }
 
-/* All of its output, or the next piece of it, in base64; what is none has no bytes. */
+/* Replaces the output of a terminal, or appends a piece; both come in base64. */
 static void
 show_terminal(struct transcript *t, struct session *s, struct slice update)
 {
@@ -271,7 +271,7 @@ show_terminal(struct transcript *t, struct session *s, struct slice update)
 
 /* --- plans, usage, notices --- */
 
-/* Without an id (a JSON string) the plan that has none; NULL: none. */
+/* Finds a plan in a turn by its id (a JSON string), or the plan without an id if id is empty; or NULL. */
 static struct item *
 find_plan(const struct export_turn *turn, struct slice id)
 {
@@ -282,7 +282,7 @@ find_plan(const struct export_turn *turn, struct slice id)
 	return item;
 }
 
-/* A plan is shown once in each turn, as it was last. */
+/* Sets a plan. Each turn shows a plan once, with its last entries. */
 static void
 show_plan(struct transcript *t, struct session *s, struct slice update)
 {
@@ -329,7 +329,7 @@ show_usage(struct transcript *t, struct session *s, struct slice update)
 		sample.size = 0;
 	if (x->currency.n == 0)
 		transcript_add_plain(t, &x->currency, currency);
-	/* A figure for the eye: digits beyond these do not matter. */
+	/* The cost is only for the chart, so that an amount of more digits than fit is ignored. */
 	if (amount.n && amount.n < sizeof(digits) && slice_eq(json_text(currency, &t->word), buf_slice(&x->currency))) {
 		memcpy(digits, amount.p, amount.n);
 		sample.cost = strtod(digits, NULL);
@@ -348,7 +348,7 @@ show_mode(struct transcript *t, struct session *s, struct slice update)
 	transcript_note(t, s, "info", buf_slice(&text));
 }
 
-/* The title of a session: its own, or (subagent_update) that of the one named. */
+/* Sets the title of the session, or of the session that a subagent_update names. */
 static void
 show_title(struct transcript *t, struct session *s, struct slice update)
 {
@@ -375,7 +375,7 @@ show_notice(struct transcript *t, struct session *s, struct slice update)
 		transcript_note(t, s, severity.p, buf_slice(&text));
 }
 
-/* Its status, and its summary, which may come whole or in pieces. */
+/* Sets the status of a compaction, and the summary, which may come whole or in pieces. */
 static void
 show_compaction(struct transcript *t, struct session *s, struct slice update)
 {
@@ -401,7 +401,7 @@ show_compaction(struct transcript *t, struct session *s, struct slice update)
 	transcript_add_plain(t, &item->text, transcript_get(pieces_of(t, update), "content.text", JSON_STRING));
 }
 
-/* What a parent says to its sub-agent is that one's prompt; the parent shows it there, and sub-agents' words among their own. */
+/* A message to a sub-agent begins a task, as its prompt. A message to a parent is left out: the sub-agent's texts have it. */
 static void
 show_message(struct transcript *t, struct session *s, struct slice update)
 {
@@ -421,7 +421,7 @@ transcript_update(struct transcript *t, struct session *s, struct slice kind, st
 {
 	static const struct {
 		const char *kind;
-		void (*show)(struct transcript *, struct session *, struct slice update); /* NULL: content, of an item: */
+		void (*show)(struct transcript *, struct session *, struct slice update); /* NULL: content, for an item of the kind: */
 		enum item_kind item;
 	} kinds[] = {{"agent_message_chunk", NULL, ITEM_AGENT}, {"agent_thought_chunk", NULL, ITEM_THOUGHT},
 		{"tool_call_update", show_tool, 0}, {"tool_call", show_tool, 0}, {"usage_update", show_usage, 0},

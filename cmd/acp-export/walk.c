@@ -1,4 +1,4 @@
-/* The contents of a page from top to bottom, whatever its format. */
+/* Writes the contents of a page, from top to bottom, in any format. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -7,18 +7,18 @@
 #include "lib/base/people.h"
 #include "lib/run/input.h"
 
-/* How deeply sub-agents are nested; deeper ones are written after the session. */
+/* DEPTH_MOST: how deeply sub-agents nest; deeper ones are written after the session. TITLE: bytes of a title from a prompt. */
 enum { DEPTH_MOST = 8, TITLE = 100 };
 
 struct walk {
 	struct page page;
 	const struct transcript *transcript;
 	struct out *out;
-	struct session *separate; /* sub-agents to be written after the session: their parents are nested too deeply */
+	struct session *separate; /* the list of sub-agents that are nested too deeply, to be written after the session */
 	struct buf text;       /* scratch */
 };
 
-/* The plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
+/* Returns the plain text of a JSON string, or the JSON text of another value; valid until the next call. */
 static struct slice
 plain(struct walk *w, struct slice json)
 {
@@ -31,7 +31,7 @@ plain(struct walk *w, struct slice json)
 
 /* --- times --- */
 
-/* Sets when the box began (t, us), and its length. */
+/* Sets the beginning (t, us) and the length of a box. */
 static void
 put_times(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t, uint64_t end)
 {
@@ -58,7 +58,7 @@ static const char *const images[] = {"image/png", "image/jpeg", "image/gif", "im
 static const char *const tool_kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
 static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
 
-/* Which of the words a JSON string is; the last of them, before NULL, where it is none. */
+/* Returns the word that equals a JSON string; if there is none, the last word before NULL. */
 static const char *
 word_of(struct slice json, const char *const *words)
 {
@@ -77,7 +77,7 @@ is_base64(struct slice text)
 	return text.n > 0;
 }
 
-/* What cannot be shown is named: [audio audio/wav, 12K]. */
+/* Names a block that cannot be shown: [audio audio/wav, 12K]. */
 static void
 put_placeholder(struct walk *w, struct slice block, size_t size)
 {
@@ -137,7 +137,7 @@ put_content(struct walk *w, struct slice block)
 
 /* --- tool calls --- */
 
-/* A patch is the agent's, and may have any lines. */
+/* Writes a diff. Only the lines of diff_make have gaps: in an agent's patch, a line with @ is text. */
 static void
 put_diff(struct walk *w, struct slice part)
 {
@@ -160,7 +160,7 @@ put_diff(struct walk *w, struct slice part)
 	w->page.paint->diff(&w->page, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
 }
 
-/* An element of a call's content. */
+/* Writes an element of a tool call's content. */
 static void
 put_part(struct walk *w, const struct export_session *x, struct slice part)
 {
@@ -187,7 +187,7 @@ has_content(struct slice json)
 	return json.n > 2;
 }
 
-/* A JSON value in a box that is folded unless `open`; nothing if it is empty. */
+/* Writes a JSON value in a box that is folded unless `open`; writes no box if the value is empty. */
 static void
 put_raw(struct walk *w, const char *label, struct slice json, bool open)
 {
@@ -218,7 +218,7 @@ put_tool(struct walk *w, const struct session *s, const struct export_turn *turn
 	struct slice key, part;
 	SCOPED struct buf name = {0};
 
-	/* A status of another word than those of the protocol is final all the same. */
+	/* A status that the protocol does not define is final; word_of makes it "pending". */
 	if (item->ended && strcmp(box.state, "pending") == 0)
 		box.state = "ended";
 	box.open = item->changes || strcmp(box.state, "failed") == 0;
@@ -254,7 +254,7 @@ put_plan(struct walk *w, const struct item *item)
 	p->paint->close(p, &box);
 }
 
-/* The options, and which of them was chosen. */
+/* Writes the options of a permission request, and marks the option that the user chose. */
 static void
 put_options(struct walk *w, const struct item *item)
 {
@@ -307,7 +307,7 @@ is_by_user(const struct item *item)
 	return item->kind == ITEM_USER || (item->kind == ITEM_BLOCK && item->by_user);
 }
 
-/* A text or a block; of the user all that was sent at once. Returns the last item. */
+/* Writes a text or a block; of the user, all adjacent texts and blocks in one box. Returns the last item that it has written. */
 static const struct item *
 put_words(struct walk *w, const struct session *s, const struct item *item)
 {
@@ -333,7 +333,7 @@ put_words(struct walk *w, const struct session *s, const struct item *item)
 
 static void put_session(struct walk *w, struct session *s);
 
-/* Agents need not report its beginning: without a summary only the end is worth a line. */
+/* Writes a compaction that has ended or has a summary. One that only runs is left out: agents need not report the beginning. */
 static void
 put_compaction(struct walk *w, const struct item *item)
 {
@@ -348,7 +348,7 @@ put_compaction(struct walk *w, const struct item *item)
 	w->page.paint->line(&w->page, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
-/* Returns the last item that it has put. */
+/* Writes an item. Returns the last item that it has written. */
 static const struct item *
 put_item(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
 {
@@ -395,7 +395,7 @@ add_part(struct walk *w, struct buf *to, const char *format, const char *value)
 	w->page.failed |= (to->n && buf_add_string(to, " · ") < 0) || buf_printf(to, format, value) < 0;
 }
 
-/* The tokens in kinds that do not overlap. */
+/* Appends the tokens, by kinds that do not overlap. lower: the total is a lower bound. */
 static void
 add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
 {
@@ -463,7 +463,7 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 {
 	static const struct {
 		const char *label, *anchor;
-		unsigned number; /* they are counted together */
+		unsigned number; /* kinds with the same number are counted together */
 	} kinds[] = {[TURN_PROMPTED] = {"Turn %u", "", 0}, [TURN_WORK] = {"Turn %u, without a prompt", "", 0},
 		[TURN_TASK] = {"Task %u", "t", 1}, [TURN_HISTORY] = {"Earlier", "o", 2}, [TURN_OUTSIDE] = {"Outside of a turn", "o", 2}};
 	unsigned number = ++numbers[kinds[turn->kind].number];
@@ -482,7 +482,7 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 		w->page.paint->timeline(&w->page, turn);
 	put_foot(w, turn);
 	w->page.paint->close(&w->page, &box);
-	/* What has been written is not needed any more. */
+	/* Write the output after each turn, so that memory does not hold the whole page. */
 	out_end_record(w->out, 0);
 	if (out_failed(w->out))
 		w->page.failed = true;
@@ -546,7 +546,7 @@ put_facts(struct walk *w, const struct session *s)
 		w->page.paint->chart(&w->page, s);
 }
 
-/* Its own, or the first line of its first prompt, or its id. */
+/* Returns the title of a session; without one, the first line of the first prompt, or the id. */
 static struct slice
 title_of(const struct session *s)
 {
@@ -572,7 +572,7 @@ put_session(struct walk *w, struct session *s)
 	w->page.depth++;
 	put_facts(w, s);
 	for (const struct export_turn *turn = x->turns; turn && !w->page.failed; turn = turn->next) {
-		/* What was resumed has not been replayed. */
+		/* The items of a prompt that joined are in another turn. A session that was resumed has an empty history. */
 		if (!turn->items && (turn->kind == TURN_JOINED || turn->kind == TURN_HISTORY))
 			continue;
 		put_turn(w, s, turn, numbers);
@@ -581,7 +581,7 @@ put_session(struct walk *w, struct session *s)
 	w->page.paint->close(&w->page, &box);
 }
 
-/* Is it written on its own, not in its parent? */
+/* Returns whether a session is written on its own, not within its parent. */
 static bool
 is_apart(const struct session *s, const struct session *chosen)
 {
@@ -590,7 +590,7 @@ is_apart(const struct session *s, const struct session *chosen)
 	return chosen ? s == chosen : !x->nested && x->turns;
 }
 
-/* Links to the sessions, where there are several. */
+/* Writes links to the sessions, if there are several. */
 static void
 put_contents(struct walk *w, const struct session *chosen)
 {
