@@ -266,7 +266,7 @@ show_terminal(struct transcript *t, struct session *s, struct slice update)
 		output->n = 0;
 	t->word.n = 0;
 	transcript_add_plain(t, &t->word, all.p ? all : json_get(update, "data"));
-	base64_decode(buf_slice(&t->word), output);
+	t->failed |= base64_decode(buf_slice(&t->word), output) < 0;
 }
 
 /* --- plans, usage, notices --- */
