@@ -3,7 +3,7 @@
 
 #include "cmd/acp-tap/format.h"
 
-/* --- the bare lines. Noise is a line of the stream, too --- */
+/* --- raw: the lines of the stream, with noise --- */
 
 static int
 put_bare(struct buf *to, struct slice line)
@@ -74,7 +74,7 @@ put_record_event(struct writer *w, struct buf *to, const struct record *e)
 
 const struct format format_record = {.header = put_header, .message = put_record, .lines = true, .event = put_record_event};
 
-/* --- the trace events of the Rust conductor, as they are meant --- */
+/* --- the trace events of the Rust conductor --- */
 
 static int
 put_beginning(struct buf *to, const char *type, const struct message *s, const char *protocol)
@@ -100,7 +100,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 		r = put_beginning(to, "response", s, NULL) || json_add_member(to, "id", m->id)
 			|| json_add_member(to, "is_error", slice_of(m->error.p ? "true" : "false"))
 			|| json_add_member(to, "payload", m->error.p ? m->error : m->result);
-	/* Of mcp/message what it carries. A message without params has the value null there. */
+	/* The event has the message within an mcp/message, and null for absent params. */
 	else
 		r = put_beginning(to, m->kind == MSG_REQUEST ? "request" : "notification", s, mcp ? "mcp" : "acp")
 			|| json_add_member(to, "id", m->id) || json_add_member(to, "method", mcp ? inner : m->method)

@@ -6,18 +6,18 @@
 
 #include "cmd/acp-tap/pretty.h"
 
-enum { TAIL = 1024 }; /* bytes of a text in chunks that a hit may begin in before the last one */
+enum { TAIL = 1024 }; /* bytes before the last chunk of a text in which a hit may begin */
 
 struct grep {
-	const char *literal; /* of ASCII; NULL: regex is used */
+	const char *literal; /* of ASCII only; NULL: regex has the pattern */
 	regex_t regex;
-	struct buf text, plain; /* the text that is searched; a string without its escapes */
-	struct buf source, tail; /* of the latest chunks: side, session and kind; the end of their text */
+	struct buf text, plain; /* the searched text; a string without its escapes */
+	struct buf source, tail; /* of the last chunks: side, session and kind; the end of their text */
 };
 
 /* --- the pattern --- */
 
-/* A literal as a regular expression, for letters beyond ASCII have cases, too. To be freed, or NULL. */
+/* Makes a regular expression of a literal, because letters beyond ASCII have cases, too. The caller frees it; NULL out of memory. */
 static char *
 escaped(const char *literal)
 {
@@ -45,7 +45,7 @@ compile(struct grep *g, const char *pattern, char **why)
 		*why = strdup(message);
 		return -1;
 	}
-	/* One like \< matches no text at all, but at each word, from which a long text would be searched again. */
+	/* A pattern like \< matches the empty text at each word, so that a long text would be searched from each word on. */
 	if (regexec(&g->regex, "", 0, NULL, 0) != 0 &&
 		(regexec(&g->regex, "a", 1, &match, 0) != 0 || match.rm_eo > match.rm_so))
 		return 0;
@@ -96,7 +96,7 @@ grep_free(struct grep *g)
 
 /* --- the search --- */
 
-/* The first hit in g->text that ends after `after`. */
+/* Finds the first hit in g->text that ends after `after`. */
 static bool
 search(struct grep *g, size_t after, struct grep_hit *hit)
 {
@@ -105,7 +105,7 @@ search(struct grep *g, size_t after, struct grep_hit *hit)
 
 	if (!text)
 		return false;
-	/* strcasestr and regexec take a NUL for the end of the text. */
+	/* For strcasestr and regexec a text ends at its first NUL. */
 	for (size_t i = 0; i < g->text.n; i++)
 		if (g->text.p[i] == '\0')
 			g->text.p[i] = ' ';
@@ -119,7 +119,7 @@ search(struct grep *g, size_t after, struct grep_hit *hit)
 		hit->to = (size_t)(p - text + match.rm_eo);
 		if (hit->to > after && hit->to > hit->from)
 			return true;
-		/* musl's regexec finds nothing in a text that begins within a character. */
+		/* musl's regexec finds nothing in a text whose beginning is within a character. */
 		while ((text[hit->from + 1] & 0xc0) == 0x80)
 			hit->from++;
 	}
@@ -133,7 +133,7 @@ grep_text(struct grep *g, struct slice text, struct grep_hit *hit)
 	return buf_add_slice(&g->text, text) == 0 && search(g, 0, hit);
 }
 
-/* A member whose value is a word of the protocol, an id or binary data, and no text. */
+/* Is the value of this member a word of the protocol, an id or binary data? */
 static bool
 is_word(struct slice key)
 {
@@ -142,7 +142,7 @@ is_word(struct slice key)
 	return json_string_in(key, words) || (key.n > 4 && memcmp(key.p + key.n - 3, "Id\"", 3) == 0);
 }
 
-/* all: what is in it is the tool's, and no word of the protocol. */
+/* Searches the texts in a value. all: it is a tool's own data, without words of the protocol. */
 static bool
 search_value(struct grep *g, struct slice value, bool all, struct grep_hit *hit)
 {
@@ -169,7 +169,7 @@ grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
 		search_value(g, m->msg.error, true, hit);
 }
 
-/* Is this chunk of the same text as the one before? */
+/* Does this chunk go on with the text of the chunk before? */
 static bool
 continues_text(struct grep *g, const struct message *m, struct slice kind)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Other than ASCII does not go into a label. */
+/* Copies the beginning of a text; a label has no characters beyond ASCII. */
 static void
 copy(char *to, size_t size, struct slice from)
 {
@@ -27,7 +27,7 @@ is_used(const struct sessions *all, const char *text, size_t size)
 	return false;
 }
 
-/* The beginning of the id, or its end (ids made from the time begin alike), or the session's number. */
+/* Makes a name from the beginning of the id, or from its end (ids with a time begin alike), or from the session's number. */
 static void
 name(const struct sessions *all, char *to, size_t size, struct slice id, unsigned number)
 {

@@ -1,4 +1,4 @@
-/* --list: a line for each recording. */
+/* --list: writes a line for each recording. */
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "lib/base/people.h"
 #include "lib/usage/usage.h"
 
-/* A recording: what is known of it so far. */
+/* The recording that is being read. */
 struct entry {
-	const char *file;   /* NULL: none is being read */
-	double began, started; /* s since 1970, by its first and by its last header; 0: not known */
+	const char *file;   /* NULL: no recording is being read */
+	double began, started; /* s since 1970, from its first and from its last header; 0: not known */
 	bool timed;
-	uint64_t t, turns, open; /* t: us, of the last record; open: requests without a response */
+	uint64_t t, turns, open; /* t: of the last record, us; open: the number of requests without a response */
 	struct buf agent, title;
 	struct usage *usage;
 };
@@ -27,19 +27,19 @@ struct list {
 	struct watch *watch;
 	struct usage_words words;
 	struct entry entry;
-	bool headed;        /* the columns' names are written */
+	bool headed;        /* the names of the columns were written */
 };
 
-/* What a line says, as text; p NULL: not known. */
+/* The figures of a line, as text; p NULL: not known. */
 struct figures {
 	struct buf cost;
 	uint64_t tokens, duration, size;
 	bool counted, sized;
 };
 
-enum { TITLE_LEAST = 12, WIDE = 100 }; /* from WIDE cells on there is room for the year, and for longer names */
+enum { TITLE_LEAST = 12, WIDE = 100 }; /* cells; a line of WIDE cells has room for the year and for longer names */
 
-/* --- what it used --- */
+/* --- usage --- */
 
 static int
 add_up(const struct entry *e, struct figures *f)
@@ -70,7 +70,7 @@ put_text(struct list *l, const struct entry *e, const struct figures *f, struct 
 	bool wide = width >= WIDE;
 	char date[20] = "-", text[PEOPLE_FIGURE];
 	const char *slash = e->agent.n ? memrchr(e->agent.p, '/', e->agent.n) : NULL;
-	/* Of the name of a package, the end says more. */
+	/* The end of a package's name says more than its beginning. */
 	struct slice agent = slash ? slice_between(slash + 1, e->agent.p + e->agent.n) : buf_slice(&e->agent);
 	time_t seconds = (time_t)e->began;
 	struct cells c;
@@ -98,7 +98,7 @@ put_text(struct list *l, const struct entry *e, const struct figures *f, struct 
 	return cells_end(&c);
 }
 
-/* For programs: each value in a buffer, JSON but for the quotes where it is a text. */
+/* Writes a line for programs, with each value in JSON, texts without quotes. */
 static int
 put_row(const struct list *l, const struct entry *e, const struct figures *f, struct buf *to)
 {
@@ -142,7 +142,7 @@ put_head(const struct list *l, struct buf *to)
 		"tokens", "cost", "open", "size", "title");
 }
 
-/* The recording has ended: its line. */
+/* Writes the line of a recording at its end. 0, or -1 out of memory. */
 static int
 finish_entry(struct list *l)
 {
@@ -203,7 +203,7 @@ happened(struct watch *w, const struct session_event *event)
 	e->open += event->kind == SESSION_RESPONDED && event->unanswered && !event->request->copy;
 }
 
-/* The title that a session has in the end, or else the first prompt. */
+/* Keeps the last title of a session, or else the first prompt. */
 static int
 message(struct watch *w, const struct message *m, const struct session_message *seen)
 {

@@ -1,4 +1,4 @@
-/* acp-tap: writes down what passes in a stream of ACP messages, and changes nothing. */
+/* acp-tap: writes the messages of a stream or of recordings, and changes nothing. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

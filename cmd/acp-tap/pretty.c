@@ -1,5 +1,5 @@
 /*
- * pretty: a line for each message, in columns:
+ * pretty: writes a line for each message, in columns:
  *
  *   time  direction  kind  id  method  size  session  turn  latency and preview
  *
@@ -19,16 +19,16 @@
 #include "lib/run/proc.h"
 
 enum {
-	WIDTH_ELSE = 120,  /* where there is no terminal to ask */
+	WIDTH_ELSE = 120,  /* without a terminal */
 	WIDTH_LEAST = 60,
-	WIDTH_WIDE = 110,  /* from here on the columns are as wide as they should be */
+	WIDTH_WIDE = 110,  /* from this width on, columns have their full width */
 	WIDTH_MOST = 4096,
-	NUMBER = 5,        /* of -n */
-	RUN_TEXT = 8192,   /* what is kept of the text of a run */
-	MARGIN = 4,        /* of a message in full */
+	NUMBER = 5,        /* the column of -n */
+	RUN_TEXT = 8192,   /* bytes of a run's text that are kept */
+	MARGIN = 4,        /* before the lines of a message in full */
 };
 
-/* How wide the columns are. */
+/* The widths of the columns. */
 struct layout {
 	unsigned time, id, method, size, session;
 };
@@ -37,48 +37,48 @@ static const struct layout narrow = {7, 4, 19, 4, LABEL_SHORT}, wide = {8, 6, 26
 /* Does a message begin the turn of its session, end it, or come within it? */
 enum turn { TURN_NONE, TURN_BEGIN, TURN_WITHIN, TURN_END };
 
-/* What a line says, beside its preview. */
+/* The columns of a line, without its preview. */
 struct row {
-	uint64_t number;          /* of the record, or 0 */
+	uint64_t number;          /* of the record; or 0 */
 	uint64_t t;
 	bool timed;
 	enum acp_side from;
-	const char *kind;         /* req, res, err, ntf, or blank */
+	const char *kind;         /* "req", "res", "err", "ntf" or blanks */
 	enum style kind_style;
-	struct slice id;          /* a JSON value, or p NULL */
-	uint64_t count;           /* in place of an id, of a run: how many */
+	struct slice id;          /* a JSON value; or p NULL */
+	uint64_t count;           /* of a run: the number of chunks, in place of an id */
 	struct slice method;      /* a JSON string, or plain text */
 	enum style method_style;
 	bool sized;
 	uint64_t size;
-	const struct label *label; /* of its session, or NULL */
+	const struct label *label; /* of its session; or NULL */
 	enum turn turn;
 };
 
-/* Chunks in a row, of the same kind, side and session. */
+/* A run: consecutive chunks of the same kind, side and session. */
 struct run {
-	struct row row;     /* of the first; its slices are in the two buffers below */
+	struct row row;     /* of the first chunk; its slices are in the two buffers */
 	struct buf kind;
-	struct buf text;    /* as much as a line can hold; of one without a hit yet, its end */
-	bool hit;           /* what is looked for is in it, or nothing is */
+	struct buf text;    /* the part of the text that is shown: its beginning; until there is a hit, its end */
+	bool hit;           /* the pattern of --grep is in it, or there is no pattern */
 };
 
 struct pretty {
 	const struct watch *watch;
 	enum cli_color when;
-	int fold;           /* -1: not yet known */
-	bool in_place;      /* a run is drawn on the terminal while it goes on */
-	bool drawn;         /* it is drawn, without a newline */
+	int fold;           /* as in pretty_new; -1: not decided */
+	bool in_place;      /* a run is drawn on the terminal while it grows */
+	bool drawn;         /* the run is drawn, without a newline */
 	bool utf8;
-	struct buf head;    /* the line of a recording, until one of its messages is written */
-	unsigned sessions;  /* that were seen */
-	const struct label *label; /* of the message that is passing */
-	const struct session *began, *ended; /* whose turn began without a prompt, or ended, with that message */
+	struct buf head;    /* the line for a recording, until a message of it is written */
+	unsigned sessions;  /* the number of sessions that were seen */
+	const struct label *label; /* of the current message's session */
+	const struct session *began, *ended; /* the sessions whose turn the current message began (without a prompt) or ended; or NULL */
 	enum turn turn;
-	struct run run;     /* pending while row.count > 0 */
-	struct redact *redact; /* or NULL: of the joined text of a run, for a secret may go across its chunks */
+	struct run run;     /* row.count is 0 if there is none */
+	struct redact *redact; /* for the joined text of a run, because a secret may be in several chunks; or NULL */
 	struct grep *grep;  /* or NULL */
-	struct redact drawing; /* the same for what is drawn before the run has ended, which does not count */
+	struct redact drawing; /* as redact, for the text that is drawn before the end of a run, whose secrets are not counted */
 };
 
 struct pretty *
@@ -111,7 +111,7 @@ pretty_free(struct pretty *p)
 
 /* --- a line --- */
 
-/* Asks each time, for the width of a terminal may change. */
+/* Asks each time, because a terminal's width may change. */
 unsigned
 pretty_width(const struct watch *w)
 {
@@ -173,7 +173,7 @@ put_kind(struct cells *c, const struct row *r, const struct layout *l)
 	cells_close(c);
 }
 
-/* The end of a method tells more than its beginning, of the kind of an update it is the other way. */
+/* Cuts a method at its beginning, and a kind of update at its end: the other part says more. */
 static void
 put_method(struct cells *c, const struct row *r, unsigned width)
 {
@@ -218,7 +218,7 @@ put_session(struct cells *c, const struct row *r, unsigned width)
 	cells_close(c);
 }
 
-/* All columns but the last, which is left open. */
+/* Writes all columns but the last. 0, or -1 out of memory. */
 static void
 begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *r)
 {
@@ -235,7 +235,7 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 		cells_right(c, NUMBER, STYLE_DIM, text);
 	}
 	*text = '\0';
-	/* Seconds in seven characters, with as many decimals as there is room for. */
+	/* The seconds take seven characters, with at most three decimals. */
 	if (r->timed)
 		snprintf(text, sizeof(text), "%.*f", t < 999.9995 ? 3 : t < 9999.995 ? 2 : t < 99999.95 ? 1 : 0, t);
 	cells_right(c, l->time, STYLE_DIM, text);
@@ -247,7 +247,7 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	cells_open(c, width > c->used ? width - c->used : 0);
 }
 
-/* Text around what was found in it: from its beginning, if that is near. */
+/* Writes the text around a hit, from the text's beginning if that is near. */
 static void
 put_hit(struct cells *c, const struct grep_hit *hit, enum style style)
 {
@@ -271,7 +271,7 @@ put_hit(struct cells *c, const struct grep_hit *hit, enum style style)
 
 /* --- runs --- */
 
-/* The run's line, in the place of what was drawn of it. */
+/* Writes the line of a run, over the drawn one. 0, or -1 out of memory. */
 static int
 put_run(struct pretty *p, struct buf *to, struct redact *redact)
 {
@@ -314,7 +314,7 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 	size_t most = run->hit ? RUN_TEXT : SIZE_MAX, from;
 	int32_t code;
 
-	/* What comes before a hit is not all shown. */
+	/* A long text before a hit is not shown. */
 	if (!run->hit && run->text.n > RUN_TEXT) {
 		for (from = run->text.n - RUN_TEXT / 4; ((unsigned char)run->text.p[from] & 0xc0) == 0x80; from++)
 			;
@@ -330,7 +330,7 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 	return 0;
 }
 
-/* 0, or -1 out of memory. */
+/* Adds a chunk to the run, or begins a run with it. 0, or -1 out of memory. */
 static int
 join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk, bool hit)
 {
@@ -353,12 +353,12 @@ join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 		return 0;
 	if (put_run(p, to, &p->drawing) < 0)
 		return -1;
-	to->n--; /* its newline comes when it ends */
+	to->n--; /* the newline comes at the end of the run */
 	p->drawn = true;
 	return 0;
 }
 
-/* Are runs of chunks one line? */
+/* Is a run of chunks one line? */
 static bool
 folds(struct pretty *p)
 {
@@ -368,7 +368,7 @@ folds(struct pretty *p)
 	return p->fold;
 }
 
-/* --- what is shown --- */
+/* --- messages and events --- */
 
 static void
 watch(struct writer *w, const struct session_message *seen)
@@ -547,7 +547,7 @@ put_command(struct cells *c, struct slice header)
 	}
 }
 
-/* When it was made, and of what: where several are shown, and where it says so. */
+/* Prepares the line for a recording, if it has a time or several files are shown: name, time, command. 0, or -1 out of memory. */
 static int
 put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 {
@@ -572,7 +572,7 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 	return cells_end(&c);
 }
 
-/* --- in full --- */
+/* --- full: messages as indented JSON --- */
 
 static int
 put_full(struct writer *w, struct buf *to, const struct message *s)

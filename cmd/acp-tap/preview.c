@@ -1,5 +1,5 @@
 /*
- * preview: the contents of a message in a few words: which of its values are shown, for each method and kind of update, and how.
+ * preview: shows the contents of a message in a few words. Tables say which values of a method or kind of update are shown, and how.
  */
 #include "cmd/acp-tap/pretty.h"
 
@@ -9,7 +9,7 @@
 #include "lib/base/people.h"
 #include "lib/usage/usage.h"
 
-/* --- values. Each function takes any JSON value; absent ones (p NULL) write nothing --- */
+/* --- values: each function takes any JSON value, and writes nothing for an absent one (p NULL) --- */
 
 static struct slice
 show_find(struct slice object, const char *paths)
@@ -37,7 +37,7 @@ show_value(struct cells *c, struct slice v)
 	cells_value(c, v);
 }
 
-/* A value that says something: {}, [] and null do not. */
+/* Shows a value, but not {}, [] and null. */
 static void
 show_raw(struct cells *c, struct slice v)
 {
@@ -86,7 +86,7 @@ show_pair(struct cells *c, struct slice first, const char *between, struct slice
 	}
 }
 
-/* In another style. */
+/* Shows a value in a style. */
 static void
 show_styled(struct cells *c, enum style style, struct slice v)
 {
@@ -170,7 +170,7 @@ show_setting(struct cells *c, struct slice v)
 
 /* --- content --- */
 
-/* A text, or the type of other content: [image image/png]. The contents of a resource have no type. */
+/* Shows a text, or the type of other content: [image image/png]. The contents of a resource have no type. */
 static void
 show_block(struct cells *c, struct slice v)
 {
@@ -186,7 +186,7 @@ show_block(struct cells *c, struct slice v)
 	cells_ascii(c, "]");
 }
 
-/* What a tool shows: content, a diff, a terminal. */
+/* Shows a tool call's content: a block, a diff or a terminal. */
 static void
 show_tool_content(struct cells *c, struct slice v)
 {
@@ -238,7 +238,7 @@ show_status(struct cells *c, struct slice v)
 	show_styled(c, styles[i].style, v);
 }
 
-/* Later updates of a tool call often have its id only. */
+/* Shows a tool call: its title, or its id, which is often all that a later update has. */
 static void
 show_tool(struct cells *c, struct slice v)
 {
@@ -250,7 +250,7 @@ show_tool(struct cells *c, struct slice v)
 		show_styled(c, STYLE_DIM, show_find(v, "toolCallId"));
 }
 
-/* How far a plan is, and what is being done. */
+/* Shows the number of finished entries of a plan, and the entry in progress. */
 static void
 show_plan(struct cells *c, struct slice v)
 {
@@ -279,7 +279,7 @@ style_of_fill(uint64_t used, uint64_t size)
 	return usage_reaches(used, size, 90, true) ? STYLE_ORANGE : usage_reaches(used, size, 75, true) ? STYLE_YELLOW : STYLE_PLAIN;
 }
 
-/* Amounts come as binary floats in full: people are shown four decimals at most. */
+/* Shows an amount with at most four decimals; many agents send binary fractions. */
 static void
 show_cost(struct cells *c, struct slice cost)
 {
@@ -344,21 +344,21 @@ show_stop(struct cells *c, struct slice v)
 	show_styled(c, json_string_is(v, "end_turn") ? STYLE_GREEN : json_string_is(v, "cancelled") ? STYLE_YELLOW : STYLE_RED, v);
 }
 
-/* --- what is shown --- */
+/* --- tables --- */
 
-/* One piece of a preview: its path in the message, and how it is shown. */
+/* A piece of a preview: its path in the message, and the function that shows it. */
 struct part {
 	void (*show)(struct cells *, struct slice value);
-	const char *path; /* several, with | between: the first that is there; "" for all */
+	const char *path; /* or several paths with | between them: the first that is present; "": the whole value */
 	const char *before, *after;
-	const char *each; /* separates the elements of an array, each of which is shown; NULL: the array is shown as a whole */
-	const char *noun; /* the elements of an array are counted, and each is shown */
+	const char *each; /* shows each element of an array, with this text between them; NULL: shows the array as a whole */
+	const char *noun; /* shows the number of an array's elements, with this noun, and each element */
 };
 
 enum { NAMES = 5, PARTS = 5 };
 
 struct preview {
-	const char *names[NAMES]; /* NULL ends them */
+	const char *names[NAMES]; /* with NULL at the end */
 	enum style style;
 	struct part parts[PARTS];
 };
@@ -367,7 +367,7 @@ struct preview {
 #define CONTENT {show_block, .path = "content", .each = " "}
 #define MORE {show_value, .path = "nextCursor", .before = "more from "}
 
-/* By the kind of an update. */
+/* Updates, by their kind. */
 static const struct preview updates[] = {
 	{{"agent_message_chunk", "agent_message"}, STYLE_PLAIN, {CONTENT}},
 	{{"agent_thought_chunk"}, STYLE_THOUGHT, {CONTENT}},
@@ -392,7 +392,7 @@ static const struct preview updates[] = {
 		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
 };
 
-/* By the method, the params. */
+/* Params, by their method. */
 static const struct preview calls[] = {
 	{{"session/prompt"}, STYLE_BOLD, {{show_block, .path = "prompt", .each = " "}}},
 	{{"initialize", "proxy/initialize", "_proxy/initialize"}, STYLE_PLAIN, {PEER("clientInfo")}},
@@ -419,7 +419,7 @@ static const struct preview calls[] = {
 	{{"mcp/message"}, STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
 	{{"mcp/disconnect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 
-	/* Of MCP servers. */
+	/* messages of MCP */
 	{{"tools/call"}, STYLE_YELLOW, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
 	{{"prompts/get"}, STYLE_CYAN, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
 	{{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}, STYLE_CYAN,
@@ -436,7 +436,7 @@ static const struct preview calls[] = {
 	{{"notifications/resources/updated"}, STYLE_DIM, {{show_value, .path = "uri"}}},
 };
 
-/* By the request's method, the result. */
+/* Results, by the method of their request. */
 static const struct preview results[] = {
 	{{"session/prompt"}, STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
 		{show_tokens, .path = "usage|_meta.quota.token_count"}, {show_value, .path = "messageId"}}},
@@ -453,7 +453,7 @@ static const struct preview results[] = {
 		{show_value, .path = "signal", .before = "signal "}}},
 	{{"mcp/connect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 
-	/* Of MCP servers. */
+	/* messages of MCP */
 	{{"server/discover"}, STYLE_PLAIN, {{show_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
 	{{"tools/call"}, STYLE_YELLOW, {{show_tool_result, .path = ""}}},
 	{{"tools/list"}, STYLE_CYAN, {{show_name, .path = "tools", .noun = "tool"}, MORE}},
@@ -475,7 +475,7 @@ find(const struct preview *all, size_t n, struct slice name)
 }
 #define FIND(all, name) find(all, sizeof(all) / sizeof((all)[0]), name)
 
-/* Puts one piece. Where it has nothing to show, what leads to it is taken back. */
+/* Shows a piece. Removes the text before it if the piece shows nothing. */
 static void
 show_part(struct cells *c, const struct part *part, struct slice v, bool first)
 {

@@ -1,4 +1,4 @@
-/* What acp-tap writes: the messages that are selected, in a format, of a stream or of recordings. */
+/* Writes the selected messages of a stream or of recordings in a format. */
 #include "cmd/acp-tap/tap.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "cmd/acp-tap/pretty.h"
 
-/* A request that opens a session, which its response names. */
+/* A request whose response names a new session. */
 struct opening {
 	enum acp_side from;
 	uint64_t t, number, line_number;
@@ -21,17 +21,17 @@ struct tap {
 	struct writer writer;
 	struct watch *watch;
 	struct redact redact;
-	uint64_t left;      /* records that may still be written (-c) */
+	uint64_t left;      /* the number of records that may still be written (-c) */
 	bool selective;
-	bool begun;         /* messages of the stream have passed */
-	bool muted;         /* before --start: messages are read but not written */
-	bool reached;       /* --start, in a recording */
-	bool found;         /* what --grep looks for */
-	uint64_t t;         /* us: of the last record */
-	struct opening *opening; /* of the response that passes, or NULL */
+	bool begun;         /* a message of the stream has passed */
+	bool muted;         /* before --start: records are read but not written */
+	bool reached;       /* --start was reached, in a recording */
+	bool found;         /* the pattern of --grep was found */
+	uint64_t t;         /* of the last record, us */
+	struct opening *opening; /* of the current response; or NULL */
 };
 
-/* Is a record among those that are wanted? What comes after the last of them is not read. */
+/* Notes the current record, and whether --start was reached. False after --until, from where nothing is read. */
 static bool
 is_wanted(struct tap *t)
 {
@@ -64,7 +64,7 @@ header(struct watch *w, struct buf *to, const struct watch_start *start)
 		return 0;
 	bare.continues |= t->begun;
 	bare.selected |= t->selective || o->grep || o->count != UINT64_MAX || o->start || o->until != UINT64_MAX || o->frame.attach;
-	/* The words of a command may be secrets as well, and nothing tells which. */
+	/* Any word of a command may be a secret. */
 	if (o->redact) {
 		bare.header = slice(NULL, 0);
 		bare.command = program[0] ? program : NULL;
@@ -89,7 +89,7 @@ is_chosen(struct tap *t, const struct message *s)
 	return yes;
 }
 
-/* The message with its secrets out: the text is scanned again only where the format needs the message. */
+/* Redacts a message. Scans the new text only if the format needs the message. 0, or -1 out of memory. */
 static int
 redact_message(struct tap *t, struct message *s)
 {
@@ -120,7 +120,7 @@ write_message(struct tap *t, struct message s)
 	t->left -= t->writer.hit && t->left != UINT64_MAX;
 }
 
-/* Writes it, if it is selected: or only where it is. */
+/* Writes a selected message that has the pattern of --grep; with --files only the name of its file, once. */
 static void
 show_message(struct tap *t, const struct message *s)
 {
@@ -141,7 +141,7 @@ show_message(struct tap *t, const struct message *s)
 	}
 }
 
-/* Only the response says whether a request that opens a session is selected: until it comes, the request is its data. */
+/* A request that opens a session is kept, as its `data`, until the response tells whether the session is selected. */
 static struct opening *
 opening_of(const struct tap *t, const struct message *s)
 {
@@ -156,7 +156,7 @@ opening_of(const struct tap *t, const struct message *s)
 	return o;
 }
 
-/* Writes the request that has opened the session of this response, if it is selected, too. */
+/* Writes the request that opened the session of this response, if the request is selected. */
 static void
 write_opening(struct tap *t, const struct message *response)
 {
@@ -182,7 +182,7 @@ happened(struct watch *w, const struct session_event *e)
 	struct buf *to;
 	size_t before;
 
-	/* After this event the response itself is shown, or never comes. */
+	/* After this event the response itself is shown, or will never come. */
 	if (e->kind == SESSION_RESPONDED) {
 		free(t->opening);
 		t->opening = e->request->data;
@@ -190,7 +190,7 @@ happened(struct watch *w, const struct session_event *e)
 	}
 	if (t->writer.pretty)
 		pretty_see(t->writer.pretty, e);
-	/* At the end of a recording that was read to its end the bracket of an open turn is closed. */
+	/* Closes the bracket of an open turn at the end of a recording that was read to its end. */
 	if (t->writer.pretty && e->kind == SESSION_TURN_ENDED && e->turn->number && t->left && !t->options->grep && t->options->until == UINT64_MAX
 		&& (w->ending == WATCH_OVER || w->ending == WATCH_HEADER) && select_match_other(t->options->select, ACP_AGENT)) {
 		to = out_buf(&w->out);
@@ -202,7 +202,7 @@ happened(struct watch *w, const struct session_event *e)
 
 /* --- events --- */
 
-/* --count counts lines, but not ends and losses: these are about all lines. */
+/* Writes an event. --count counts lines of noise and stderr, but not ends and losses. */
 static void
 write_event(struct tap *t, struct record e)
 {
@@ -228,7 +228,7 @@ event(struct watch *w, const struct record *r)
 	struct buf *to = out_buf(&w->out);
 	size_t before = to->n;
 
-	/* A line that was relayed stands on standard error already. */
+	/* A relayed line was already written to standard error. */
 	if (!is_wanted(t) || (w->relayed && !t->options->frame.output))
 		return 0;
 	if (!r->rotated)
@@ -239,7 +239,7 @@ event(struct watch *w, const struct record *r)
 	return 0;
 }
 
-/* A recording has the restart of the agent as an event of its own, too, whoever reports it. */
+/* Writes an event for a restart of the agent that a message reports. */
 static void
 note_restart(struct tap *t, const struct message *s)
 {
@@ -293,7 +293,7 @@ end(struct watch *w, bool cut)
 	return 0;
 }
 
-/* Of recordings: was there nothing of what was asked for? */
+/* Reports, after recordings, if nothing was selected. Returns the exit status. */
 static int
 finish(struct watch *w, int status)
 {

@@ -8,11 +8,11 @@
 enum format_number { FORMAT_DEFAULT, FORMAT_RECORD, FORMAT_PRETTY, FORMAT_FULL, FORMAT_RAW, FORMAT_TRACE, FORMAT_TSV,
 	FORMAT_JSON };
 
-/* What the command line says. */
+/* The options. */
 struct options {
-	enum format_number format;   /* not the default, once all is read */
+	enum format_number format;   /* after the options were read, not the default */
 	struct select *select;
-	const char *match;           /* the last of --match */
+	const char *match;           /* the last --match */
 	struct grep *grep;           /* or NULL */
 	bool files;                  /* --files */
 	uint64_t count;              /* UINT64_MAX: no limit */
@@ -22,16 +22,16 @@ struct options {
 	int fold;                    /* 1: --fold; 0: --no-fold; -1: the default */
 	enum redact_option redact;
 	enum cli_color color;
-	char *home;                  /* what --output auto stands for, or NULL */
+	char *home;                  /* the path for --output auto; or NULL */
 	struct frame_options frame;
 };
 
-/* list.c: --list: reads recordings, and writes a line for each. Returns the exit status. */
+/* list.c: --list: writes a line for each recording. Returns the exit status. */
 int list_run(const struct options *);
 
 static const char tap_name[] = "acp-tap";
 
-/* Watches a stream or reads recordings, and writes them down. Returns the exit status. */
+/* tap.c: watches a stream or reads recordings. Returns the exit status. */
 int tap_run(const struct options *);
 
 #endif
