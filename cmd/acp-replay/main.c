@@ -53,8 +53,8 @@ static const struct cli_rule rules[] = {
 struct asked {
 	struct replay_options o;
 	enum { AS_AGENT, AS_CLIENT } as;
-	int match;              /* --match, or -1 */
-	unsigned format;        /* of formats */
+	int match;              /* --match; -1: not given */
+	unsigned format;        /* index of formats */
 };
 
 static const char *const formats[] = {"text", "json", "junit", NULL};
@@ -113,7 +113,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* FILE, or FILE -- COMMAND... */
+/* Reads FILE, or FILE -- COMMAND... */
 static void
 read_operands(char **words, struct replay_options *o)
 {
@@ -133,7 +133,7 @@ read_operands(char **words, struct replay_options *o)
 			acp_side_name(acp_other_side(o->us)));
 }
 
-/* What follows from several of them. */
+/* Checks the options together, and sets what follows from several of them. */
 static void
 finish_options(struct asked *asked, const struct cli_line *line)
 {
@@ -149,7 +149,7 @@ finish_options(struct asked *asked, const struct cli_line *line)
 	cli_files(line);
 	home_files(line);
 	read_operands(line->words, o);
-	/* It is read twice. */
+	/* The recording is read twice. */
 	if (o->check && (strcmp(o->path, "-") == 0 || (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode))))
 		cli_die(EXIT_USAGE, replay_name, "--check: %s: it is not a regular file", o->path);
 }

@@ -1,4 +1,4 @@
-/* The player on two descriptors, or with an agent that it has started. */
+/* Connects the player with the live side: two descriptors, or an agent that it starts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,17 +19,17 @@ struct peer {
 	struct loop_task first;
 	struct loop_timer grace, pause, timeout;
 	struct loop_child child;
-	bool running;  /* there is a child */
-	bool ended;    /* it has ended: status */
-	bool stopped;  /* by us, after its time */
-	bool closing;  /* our output is closed as soon as all is written */
+	bool running;  /* the child was not reaped */
+	bool ended;    /* the child has ended, with status */
+	bool stopped;  /* we ended the child after its grace time */
+	bool closing;  /* we close our output when all is written */
 	bool closed;   /* our output is closed */
-	bool repeated; /* the next line that comes is the last one again */
-	bool done;     /* only what is queued has to be written */
+	bool repeated; /* the next line is the last one again */
+	bool done;     /* only the queued bytes must be written */
 	enum play play;
-	int signals;   /* how many have come */
-	int status;    /* of the agent, as waitpid has it */
-	int forced;    /* the exit status, whatever that of the agent is; 0: none */
+	int signals;   /* the number of signals that came */
+	int status;    /* of the agent, from waitpid */
+	int forced;    /* our exit status, in place of the agent's; 0: none */
 };
 
 /* --- ends --- */
@@ -41,7 +41,7 @@ fail(struct peer *p, int status)
 	loop_stop(p->loop);
 }
 
-/* Closes our output, when all is written: the live side reads the end of its input. */
+/* Closes our output when all is written, so that the live side reads the end of its input. */
 static void
 close_output(struct peer *p)
 {
@@ -62,7 +62,7 @@ input_ended(struct peer *p)
 	p->player.left = true;
 }
 
-/* Has the play ended, and the live side? */
+/* Have the play and the live side ended? */
 static bool
 is_done(struct peer *p)
 {
@@ -78,7 +78,7 @@ is_done(struct peer *p)
 
 /* --- the step after every event --- */
 
-/* Plays until it has to wait: for the live side, the time, or room in the queues. */
+/* Plays until the player must wait: for the live side, for a time, or for room in the queues. */
 static void
 advance(void *arg)
 {
@@ -112,13 +112,13 @@ advance(void *arg)
 		loop_add_timer(p->loop, &p->timeout, p->options->timeout);
 }
 
-/* Nothing has happened for the time of --timeout. */
+/* Handles that nothing has happened for the time of --timeout. */
 static void
 timed_out(void *arg)
 {
 	struct peer *p = arg;
 
-	/* A recorded pause takes its time, and what ends has its grace period. */
+	/* A recorded pause is no silence, and the grace time covers an end. */
 	if ((p->play == PLAY_WAITING && p->player.wake) || p->closed || p->ended)
 		return;
 	p->player.timed_out = p->player.missed = true;
@@ -135,7 +135,7 @@ timed_out(void *arg)
 
 /* --- events --- */
 
-/* False where something has to be played before it is received (again). */
+/* Receives a line. False: play first, then give the line again. */
 static bool
 receive_line(void *arg, enum input_got got, const struct line *line)
 {
@@ -166,7 +166,7 @@ live_event(void *arg, enum endpoint_event event)
 		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
 	if (event == ENDPOINT_ENDED)
 		input_ended(p);
-	/* A client that does not read any more has left; an agent's end shows on its output. */
+	/* A client that does not read any more has left. The end of an agent's output shows its end. */
 	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->us == ACP_AGENT)
 		p->player.left = true;
 	advance(p);
@@ -179,7 +179,7 @@ agent_ended(void *arg, int status)
 
 	p->ended = true;
 	p->status = status;
-	/* What it started may hold its output open. */
+	/* Processes that the agent started may hold its output open. */
 	loop_add_timer(p->loop, &p->grace, p->options->grace);
 	advance(p);
 }
@@ -239,7 +239,7 @@ open_streams(struct peer *p, int in, int out)
 	return 0;
 }
 
-/* 0, or an exit status. */
+/* Opens the descriptors, or starts the agent. 0, or an exit status. */
 static int
 start(struct peer *p)
 {
@@ -328,7 +328,7 @@ peer_run(const struct replay_options *options)
 		endpoint_flush(&p.err, 0, 0);
 		status = exit_status(&p);
 	}
-	/* The agent's process group lives until it is reaped. After a second signal there is no time for that. */
+	/* Ends the agent's process group, which exists until the agent is reaped. A second signal leaves no time for that. */
 	if (p.running)
 		proc_signal(p.child.pid, p.ended || p.signals > 1 ? SIGTERM : SIGKILL);
 	if (p.running && (p.ended || p.signals <= 1))

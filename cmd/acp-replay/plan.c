@@ -8,19 +8,19 @@
 #include "lib/run/proc.h"
 #include "lib/session/session.h"
 
-/* While it is read. */
+/* The state while the recording is read. */
 struct reading {
 	struct plan *plan;
 	const struct replay_options *options;
 	struct record record;
-	bool started, ended; /* something at or after --start, and the end by --until */
+	bool started, ended; /* started: there was an item at or after --start; ended: --until was reached */
 };
 
-/* --- how much the agent reports --- */
+/* --- amounts of the agent's messages --- */
 
 /*
- * No agent cuts its text, or the output of a tool, twice into the same pieces: texts are measured by their length, tool calls by how
- * many have begun and ended, and others by how often they come.
+ * No agent sends a text, or the output of a tool, twice in the same pieces. So texts are measured by their length, tool calls by the
+ * numbers of begun and ended ones, and other messages by their number.
  */
 uint64_t
 plan_measure(struct items *items, const struct msg *m, uint32_t *amount, bool *text)
@@ -39,7 +39,7 @@ plan_measure(struct items *items, const struct msg *m, uint32_t *amount, bool *t
 	return items_method(items, kind.p ? kind : m->method);
 }
 
-/* The number of a kind in the plan's table. 0 out of memory. */
+/* Finds or adds a kind in the plan's table. Returns its index; 0 out of memory. */
 static uint16_t
 add_measure(struct plan *p, uint64_t kind, bool text)
 {
@@ -49,7 +49,7 @@ add_measure(struct plan *p, uint64_t kind, bool text)
 	for (i = 1; i < p->nmeasures; i++)
 		if (p->measures[i].kind == kind)
 			return (uint16_t)i;
-	/* Above this number all kinds are one. */
+	/* All kinds above this number share an index. */
 	if (i == UINT16_MAX)
 		return UINT16_MAX - 1;
 	more = reallocarray(p->measures, i + 1, sizeof(*more));
@@ -63,12 +63,12 @@ add_measure(struct plan *p, uint64_t kind, bool text)
 
 /* --- reading --- */
 
-/* Whose item it is, and whether it is played at all. */
+/* The flags of an item: its side, and whether it is needed; 0: it is not played. */
 static uint8_t
 flags_of(const struct plan *p, const struct item *item, uint64_t start)
 {
 	const bool before = item->line < start, ours = item->from == p->us;
-	/* A session that began before --start has to begin all the same. */
+	/* These requests are played before --start, too, because the sessions must begin. */
 	const bool begins = item->from == ACP_CLIENT && item->kind == MSG_REQUEST &&
 		(item->what == ACP_INITIALIZE || acp_opens_session((enum acp_method)item->what));
 	const struct part *request = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE ? &p->parts[item->pair] : NULL;
@@ -82,16 +82,16 @@ flags_of(const struct plan *p, const struct item *item, uint64_t start)
 	if (request)
 		return ours ? PART_OURS : PART_THEIRS | PART_NEEDED;
 	if (item->kind == MSG_RESPONSE && !ours)
-		return 0; /* to nothing that we shall send */
+		return 0; /* we do not send its request */
 	if (before && !begins)
 		return 0;
 	if (ours)
 		return PART_OURS;
-	/* What the agent reports is counted (player_send.c). */
+	/* The agent's notifications are not needed one by one, but measured (player_send.c). */
 	return PART_THEIRS | (p->us == ACP_AGENT && !before ? PART_NEEDED : 0);
 }
 
-/* What an item is to the play, and in which lane. *latest: the lane of the one before. 0, or -1 with errno. */
+/* Sets the flags, the lane and the amount of an item. *latest: the lane of the item before. 0, or -1 with errno. */
 static int
 plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 {
@@ -108,7 +108,7 @@ plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 	if (!part->flags)
 		return 0;
 	ours = part->flags & PART_OURS;
-	/* What of ours has no session goes with what comes before it; but a message of a client belongs to none. */
+	/* An item of ours without a session goes into the lane of the item before; but a client's message does not. */
 	if (responds)
 		part->lane = p->parts[item->pair].lane;
 	else if (ours && !item->session && !(p->us == ACP_CLIENT && item->record == RECORD_MESSAGE))
@@ -138,7 +138,7 @@ plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 			p->lanes[opened].opener = i;
 		return 0;
 	}
-	/* The idle state that ends a turn (v2) has to come. */
+	/* The idle state that ends a turn in version 2 is needed. */
 	if (l->turns && items_is_idle(&m)) {
 		part->flags |= PART_NEEDED | PART_ENDS_TURN;
 		l->turns = 0;
@@ -147,7 +147,7 @@ plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 	return part->measure ? 0 : -1;
 }
 
-/* Is this the message at which --until ends it? */
+/* Is this record the last one, by --until? */
 static bool
 ends_after(const struct reading *r)
 {
@@ -163,7 +163,7 @@ ends_after(const struct reading *r)
 	return yes;
 }
 
-/* The end of a side: 1 where the play ends, too, else 0. */
+/* Handles the recorded end of a side. Returns 1 if the play ends there, else 0. */
 static int
 read_end(struct reading *r)
 {
@@ -177,7 +177,7 @@ read_end(struct reading *r)
 	}
 	if (record->kind == RECORD_EXIT && p->us == ACP_AGENT) {
 		status = recording_status(record);
-		/* A signal that has no name here is a failure, too. */
+		/* A signal with an unknown name is a failure, too. */
 		p->exit_status = record->status < 0 && status == 0 ? EXIT_FAILED : proc_status(status);
 		p->items.n--;
 		return 1;
@@ -186,7 +186,7 @@ read_end(struct reading *r)
 	return 0;
 }
 
-/* 1 where the recording ends, 0, or -1 with errno; 2: it cannot be read, which has been reported. */
+/* Reads a record. 0; 1: the recording ends; 2: it cannot be read, which was reported; -1 with errno. */
 static int
 read_next(struct reading *r)
 {
@@ -216,7 +216,7 @@ read_next(struct reading *r)
 	return r->ended;
 }
 
-/* Is there what --start and --until name? 0, or 1: it has been reported. */
+/* Checks that --start and --until name records. 0; 1: they do not, which was reported. */
 static int
 check_range(const struct reading *r)
 {
@@ -282,12 +282,12 @@ plan_pass(struct plan *p)
 {
 	uint32_t n = (uint32_t)p->items.n;
 
-	/* ITEM_NONE + 1 is 0. */
+	/* At first end is ITEM_NONE, and ITEM_NONE + 1 is 0. */
 	for (p->end++; p->end < n && p->items.at[p->end].record != RECORD_EOF; p->end++)
 		;
 }
 
-/* From an item on along its lane: the first that has all of `with` and none of `without`. */
+/* The first item of the lane from this one on that has all flags of `with` and none of `without`; or ITEM_NONE. */
 static uint32_t
 skip(const struct plan *p, uint32_t item, unsigned with, unsigned without)
 {
@@ -324,7 +324,7 @@ plan_first(struct plan *p)
 	return p->first;
 }
 
-/* May a live message be this one? Notifications of an agent are only counted. */
+/* Can a live message be this item? An agent's notifications are only measured. */
 static bool
 is_open(const struct plan *p, uint32_t item)
 {
@@ -350,7 +350,7 @@ plan_next_theirs(struct plan *p, struct lane *l, uint32_t item)
 static void
 begin_lane(struct plan *p, struct lane *l)
 {
-	/* A client that named its session before the response did had it from elsewhere. */
+	/* A client that named its session before the response did not get the id from there. */
 	if (l->opener != ITEM_NONE && (!p->parts[l->opener].flags || (p->us == ACP_CLIENT && l->begin[0] < l->opener)))
 		l->opener = ITEM_NONE;
 	l->own = l->begin[0];

@@ -1,6 +1,6 @@
 /*
- * plan: the recording as it is played. All of it has been read; flags say what has been played. A lane holds the items of a session,
- * each side's in their recorded order; between lanes there is no order. What has no session is a lane, too.
+ * plan: the recording as it is played. It is read as a whole; flags tell the played items. A lane has the items of a session, those of
+ * each side in their recorded order; lanes have no order among each other. The items without a session are a lane, too.
  */
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
@@ -12,113 +12,113 @@
 
 static const char replay_name[] = "acp-replay";
 
-/* What a request gets that is not recorded. */
+/* The response to a request that the recording does not have. */
 enum on_miss { MISS_ERROR, MISS_WAIT, MISS_NEXT };
 
-/* What all files read: the whole of it, once the options have been read. */
+/* The options. */
 struct replay_options {
 	const char *path;       /* the recording */
-	char *const *command;   /* of an agent to be started (we are the client), or NULL */
-	const char *hop;        /* --hop, or NULL */
+	char *const *command;   /* of the agent that we start, as the client; or NULL */
+	const char *hop;        /* --hop; or NULL */
 	bool environment;       /* --env */
 	size_t limit;           /* --max-line, bytes */
 	uint64_t grace;         /* us */
 	uint64_t timeout;       /* us; 0: none */
-	/* how it is played */
+	/* the play */
 	enum acp_side us;
-	enum match match;            /* of the requests of a client */
-	const char *program;         /* --normalize, or NULL: */
+	enum match match;            /* of a client's requests */
+	const char *program;         /* --normalize; or NULL: */
 	struct normalize *normalize;
 	bool keep_paths;
 	enum on_miss on_miss;
-	double speed;           /* the recorded pauses are divided by it; 0: no pauses */
+	double speed;           /* recorded pauses are divided by speed; 0: no pauses */
 	uint64_t max_pause;     /* us */
-	bool loop;              /* the recorded ends of both sides do not matter */
-	uint64_t start, until;  /* numbers of records; 0: not given */
-	const char *until_word; /* --until as it was given */
-	struct select *glob;    /* --until where it is no number, or NULL */
-	/* what is written of it */
-	const char *record;     /* --record, or NULL */
-	bool check, update;     /* --check, --update: in the place of path */
+	bool loop;              /* the recorded ends of both sides are ignored */
+	uint64_t start, until;  /* the numbers of records; 0: not given */
+	const char *until_word; /* --until, as the user wrote it */
+	struct select *glob;    /* --until, if it is no number; or NULL */
+	/* the output */
+	const char *record;     /* --record; or NULL */
+	bool check, update;     /* --check; --update: replaces the file of path */
 	const char *format;     /* of the report */
 };
 
-/* Plays the recording. Returns the exit status; every problem has been reported on stderr. (peer.c) */
+/* peer.c: plays the recording. Reports errors on stderr, and returns the exit status. */
 int peer_run(const struct replay_options *);
 
 /* --- plan.c --- */
 
-/* What an item is to the play. */
+/* Flags of an item. */
 enum {
 	PART_OURS = 1,      /* we send it */
-	PART_THEIRS = 2,    /* the live side does */
-	PART_NEEDED = 4,    /* it is waited for */
-	PART_DONE = 8,      /* it was sent, has come, or will not */
-	PART_RELAXED = 16,  /* it may come, but nothing waits for it any more */
-	PART_ENDS_TURN = 32 /* the idle state after a prompt (v2) */
+	PART_THEIRS = 2,    /* the live side sends it */
+	PART_NEEDED = 4,    /* we wait for it */
+	PART_DONE = 8,      /* it was sent, or has come, or will not come */
+	PART_RELAXED = 16,  /* it may come, but we do not wait for it any more */
+	PART_ENDS_TURN = 32 /* the idle state after a prompt, in version 2 */
 };
 struct part {
-	uint32_t next;    /* of the same side, in its lane */
+	uint32_t next;    /* the next item of the same side in its lane; or ITEM_NONE */
 	uint32_t lane;
-	uint32_t amount;  /* of what the agent reports: how much (plan_measure) */
-	uint16_t measure; /* of which kind that is */
+	uint32_t amount;  /* of a measured item: its amount (plan_measure) */
+	uint16_t measure; /* of a measured item: the index of its kind */
 	uint8_t flags;
 };
 
-/* A kind of message of the agent. */
+/* A kind of the agent's messages. */
 struct measure {
-	uint64_t kind; /* a digest */
-	bool text;     /* it is a piece of one */
+	uint64_t kind; /* a digest of its name */
+	bool text;     /* it is a chunk of a text */
 };
-/* How much of a kind has come since the turn before ended, and had come in the recording. */
+/* The amount of a kind that has come since the end of the turn before, and that came then in the recording. */
 struct amount {
 	uint64_t have, need;
 };
 
 struct lane {
-	struct slice session;  /* a JSON string, or p NULL */
+	struct slice session;  /* its id, a JSON string; p NULL: the lane without a session */
 	uint32_t first;        /* its first item */
-	uint32_t opener;       /* the response that begins it, or ITEM_NONE */
-	uint32_t begin[2], last[2]; /* of ours (without responses to requests) and of theirs */
-	uint64_t pause;        /* us: of a client: the longest before something of the agent */
-	/* as it is played */
-	uint32_t own, theirs;  /* the first of each that is not done */
-	uint32_t needed;       /* the first of theirs that is waited for */
-	bool open;             /* the live side may know its session */
-	bool touched;          /* something of it may be due */
+	uint32_t opener;       /* the response that begins the session; or ITEM_NONE */
+	uint32_t begin[2], last[2]; /* the first and the last item: of ours (without responses to requests), of theirs */
+	uint64_t pause;        /* if we are the client: the longest pause before an item of the agent, us */
+	/* the state of the play */
+	uint32_t own, theirs;  /* the first item of each side that is not done */
+	uint32_t needed;       /* the first item of theirs that we wait for */
+	bool open;             /* the live side may know the session */
+	bool touched;          /* an item of it may be due */
 	struct lane *next_touched;
-	struct pending *pending; /* requests of the live side that have no response yet */
-	uint64_t live, recorded; /* us: when something of it was last played, and when that was recorded */
-	/* of a client */
-	uint64_t moved;        /* us: when something of it was last received or sent */
-	uint32_t walked;       /* the first of theirs that is not in `amounts` yet */
-	uint32_t turns;        /* prompts whose turn has not ended */
-	struct amount *amounts; /* by the numbers of kinds */
+	struct pending *pending; /* the live side's requests without a response */
+	uint64_t live, recorded; /* us: when its last item was played, and when that was recorded */
+	/* if we are the client */
+	uint64_t moved;        /* us: when a message of it last came or was sent */
+	uint32_t walked;       /* the first item of theirs that is not in `amounts` */
+	uint32_t turns;        /* the number of prompts whose turn has not ended */
+	struct amount *amounts; /* by the index of the kind */
 };
 
 struct plan {
 	struct items items;
 	struct part *parts;
-	struct lane *lanes;   /* by the numbers of sessions; 0: that of none */
+	struct lane *lanes;   /* by the number of the session; 0: the lane without a session */
 	size_t nlanes;
 	struct measure *measures; /* from 1 on */
 	size_t nmeasures;
 	enum acp_side us, them;
-	uint32_t end;         /* it is played up to here: an item that says that a side has ended, or all */
-	uint32_t first;       /* the first that is to be sent or waited for, and is not done */
-	uint32_t first_theirs; /* the first of theirs that a live message may be */
-	int exit_status;      /* as a shell has it: of the recorded agent, where we are it; or -1 */
-	bool missed;          /* something could not be read */
-	bool header, several; /* it has a header; and other hops, too */
+	uint32_t end;         /* the play goes to here: to the end of a side, or of all */
+	uint32_t first;       /* the first item that must be sent or waited for, and is not done */
+	uint32_t first_theirs; /* the first item of theirs that a live message can be */
+	int exit_status;      /* if we are the agent: the recorded exit status, as a shell has it; or -1 */
+	bool missed;          /* a record could not be used */
+	bool header, several; /* header: it has one; several: it has other hops, too */
 };
 
-/* Is something still waiting for it? */
+/* Do we still wait for this item? */
 static inline bool
 part_is_awaited(const struct part *part)
 {
 	return (part->flags & (PART_NEEDED | PART_DONE | PART_RELAXED)) == PART_NEEDED;
 }
-/* Does `end` come after it? Of ITEM_NONE: no. */
+/* Is the item before `end`? ITEM_NONE is not. */
 static inline bool
 plan_has(const struct plan *p, uint32_t item)
 {
@@ -130,24 +130,24 @@ plan_lane(const struct plan *p, uint32_t item)
 	return &p->lanes[p->parts[item].lane];
 }
 
-/* A number that is the same for all notifications and requests of one kind, and how much this reports. text: it is a piece of one. */
+/* Returns a number for the kind of a notification or request. *amount: of this message; *text: is it a chunk of a text? */
 uint64_t plan_measure(struct items *, const struct msg *, uint32_t *amount, bool *text);
 
 /*
- * Reads the recording, whose items are open. 0; -1 with errno; or 1: it cannot be played, and why has been reported.
+ * Reads the recording, which `items` has opened. 0; 1: it cannot be played, which was reported; -1 with errno.
  */
 int plan_read(struct plan *, const struct replay_options *);
 void plan_close(struct plan *);
-/* All is to be played again. */
+/* Begins the play again. */
 void plan_rewind(struct plan *);
-/* Goes on after an end that is not that of the recording. */
+/* Goes on after the end of a side that is not the end of the recording. */
 void plan_pass(struct plan *);
 
-/* Each lane's first, and the first of all, that is not done. */
+/* The first items that are not done: of ours in a lane, of those of theirs that we wait for in a lane, and of all. */
 uint32_t plan_own(struct plan *, struct lane *);
 uint32_t plan_needed(struct plan *, struct lane *);
 uint32_t plan_first(struct plan *);
-/* What theirs comes next that is not done: in a lane, or (NULL) in all; begin with ITEM_NONE. */
+/* The next item of theirs after this one (ITEM_NONE: the first) that is not done, in a lane or (NULL) in all; or ITEM_NONE. */
 uint32_t plan_next_theirs(struct plan *, struct lane *, uint32_t item);
 
 #endif

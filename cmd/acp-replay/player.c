@@ -1,4 +1,4 @@
-/* The player as a whole: it begins, plays as far as it can, and ends. */
+/* The player: begins, plays as far as it can, and ends. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player.h"
@@ -53,9 +53,9 @@ player_close(struct player *p)
 	buf_free(&p->text);
 }
 
-/* --- what was not played --- */
+/* --- items that were not played --- */
 
-/* Should the item have been played, and was not? What the agent reports counts as far as the client has not waited for it. */
+/* Was the item not played, although it should have been? The agent's notifications count only after the client's last wait for them. */
 static bool
 was_missed(const struct player *p, uint32_t i)
 {
@@ -72,7 +72,7 @@ was_missed(const struct player *p, uint32_t i)
 	return flags & PART_NEEDED;
 }
 
-/* "session/new", or "the response to ...": an item in words. */
+/* Appends an item in words: "session/new", or "the response to ...". 0, or -1 out of memory. */
 static int
 describe(struct player *p, uint32_t item, struct buf *to)
 {
@@ -127,7 +127,7 @@ player_finish(struct player *p, bool over)
 
 /* --- playing --- */
 
-/* All has been played up to an end. True: play on. */
+/* Handles the end of a side, or of the recording, when all items before it were played. True: the play goes on. */
 static bool
 pass_end(struct player *p, enum play *play)
 {
@@ -145,7 +145,7 @@ pass_end(struct player *p, enum play *play)
 	*play = plan->exit_status >= 0 ? PLAY_EXIT : PLAY_OVER;
 	if (*play == PLAY_EXIT || !p->options->loop || p->left || !p->played)
 		return false;
-	/* Again from the beginning; a late response to a request of this round is ignored. */
+	/* --loop: play again from the beginning, and ignore late responses to requests of this round. */
 	while ((r = requests_next(p->ours, r)))
 		r->owner = NULL;
 	forget_all(p);
@@ -157,7 +157,7 @@ pass_end(struct player *p, enum play *play)
 	return true;
 }
 
-/* Has all up to the end been played, and does nothing more come? */
+/* Were all items up to the end played, and will nothing more come? */
 static bool
 is_played(struct player *p)
 {

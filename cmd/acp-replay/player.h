@@ -1,7 +1,7 @@
 /*
- * player: plays one side of a recording to a live other side. What its own side sent goes out when what it may depend on has come;
- * what the other side sends is looked up in the recording. It has no descriptors: lines come in by player_receive, and what is to
- * be sent is queued.
+ * player: plays one side of a recording with a live other side. It sends a message of its own side when the messages have come on which it
+ * may depend, and finds the other side's messages in the recording. It reads no descriptors: player_receive gets the lines; the messages to
+ * send go into queues.
  */
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
@@ -12,28 +12,28 @@
 #include "lib/recording/recording.h"
 #include "lib/run/endpoint.h"
 
-/* --- recorder.c: what happens while a recording is played is written as a recording, and compared with what was recorded --- */
+/* --- recorder.c: records the play, and compares it with the recording --- */
 
 struct recorder;
 
-/* 0, or -1: what is wrong has been reported. The options have to stay. Free it in any case. */
+/* Makes a recorder, whose options must last as long as it. 0; -1: an error, which was reported. Free it in both cases. */
 int recorder_new(const struct replay_options *, struct recorder **);
 void recorder_free(struct recorder *);
 
-/* All below does nothing where the recorder is NULL. */
+/* These functions do nothing if the recorder is NULL. */
 
 /*
- * What a side has done: sent a line, which is a RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR; sent one that was
- * too long to be read, RECORD_LOST; sent its last, RECORD_EOF. line p NULL for the latter two.
+ * Records that a side has sent a line (RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR), or a line beyond the limit
+ * (RECORD_LOST), or has ended (RECORD_EOF). line.p is NULL for the last two.
  */
 void recorder_put(struct recorder *, enum record_kind, enum acp_side from, struct slice line);
-/* The agent has ended; status as waitpid has it. */
+/* Records that the agent has ended, with a status from waitpid. */
 void recorder_exit(struct recorder *, int status);
-/* Writes what has happened so far. */
+/* Writes the records to the file. */
 void recorder_flush(struct recorder *);
 /*
- * All is over: --check and --update. played: all of the recording was, and nothing else. kept: why the recording may not be replaced,
- * or NULL. Returns an exit status: 1 where something differs.
+ * Does, at the end, what --check and --update want. played: all of the recording was played, and nothing else. kept: why the recording may
+ * not be replaced; or NULL. Returns the exit status; 1: something differs.
  */
 int recorder_end(struct recorder *, bool played, const char *kept);
 
@@ -43,59 +43,59 @@ struct player {
 	const struct replay_options *options;
 	struct endpoint *out, *err; /* to the live side; stderr */
 	enum acp_side us, them;
-	struct recorder *recorder; /* writes what is received and sent; or NULL */
-	uint64_t now;              /* us; whoever plays keeps it */
-	uint64_t wake;             /* play again at this time, at the latest; 0: nothing is due by itself */
-	bool left;                 /* the live side will send nothing more */
-	bool v2;                   /* of a client: the live agent speaks version 2 */
-	bool timed_out;            /* because nothing came within --timeout */
-	bool interrupted;          /* because of a signal */
-	bool missed;               /* something was not as recorded */
+	struct recorder *recorder; /* or NULL */
+	uint64_t now;              /* us; the caller sets it before each call */
+	uint64_t wake;             /* call player_play again at this time, us; 0: nothing is due by itself */
+	bool left;                 /* the live side sends nothing more */
+	bool v2;                   /* if we are the client: the live agent speaks version 2 */
+	bool timed_out;            /* nothing came within --timeout */
+	bool interrupted;          /* a signal ended the play */
+	bool missed;               /* the live side differed from the recording */
 	struct plan plan;
-	/* all else is its own */
+	/* private */
 	struct ids *ids;
-	struct requests *ours; /* requests that we sent; owner: its item's number and 1, or NULL in an earlier round of --loop */
-	struct lane *touched;  /* those of which something may be due */
-	uint64_t lines;        /* live lines */
-	bool waits;            /* `wake` was needed for the lane that is looked at */
-	bool moved;            /* something has come since those that wait were looked at */
-	bool again, played;    /* --loop has begun again; something has come since the recording began (again) */
+	struct requests *ours; /* requests that we sent; owner: the item's number + 1, or NULL for an earlier round of --loop */
+	struct lane *touched;  /* the lanes in which an item may be due */
+	uint64_t lines;        /* the number of live lines */
+	bool waits;            /* the current lane waits for `wake` */
+	bool moved;            /* a message came since the waiting requests were last tried */
+	bool again, played;    /* again: --loop has begun again; played: a message came since the recording began (again) */
 	struct waiting *waiting;
 	struct buf text;
 };
 
 enum received {
-	RECEIVED_FAILED = -1, /* errno */
+	RECEIVED_FAILED = -1, /* with errno */
 	RECEIVED,
-	RECEIVED_LATER, /* nothing to make of it before what is due has been played */
+	RECEIVED_LATER, /* play first, and then give the line again */
 };
 
 enum play {
-	PLAY_WAITING,   /* for the live side, or for the time to pass */
-	PLAY_FULL,      /* for the queues to drain */
-	PLAY_LEAVE,     /* our side ended its output here; play on */
+	PLAY_WAITING,   /* for the live side, or for a time */
+	PLAY_FULL,      /* for room in the queues */
+	PLAY_LEAVE,     /* our side ended its output here; the play goes on */
 	PLAY_EXIT,      /* the recorded agent ended here: plan.exit_status */
 	PLAY_OVER,      /* the recording has ended */
-	PLAY_ABANDONED, /* the live side left before the end, which has been reported */
-	PLAY_FAILED,    /* errno */
+	PLAY_ABANDONED, /* the live side left before the end, which was reported */
+	PLAY_FAILED,    /* with errno */
 };
 
 /*
- * Reads the recording, which plan.items has open. All that is pointed to has to stay. 0; -1 with errno; or 1: it cannot be played,
- * and why has been reported. Close it in any case.
+ * Reads the recording, which plan.items has opened. The arguments must last as long as the player. 0; 1: it cannot be played, which was
+ * reported; -1 with errno. Close it in all cases.
  */
 int player_open(struct player *, const struct replay_options *, struct endpoint *out, struct endpoint *err);
 void player_close(struct player *);
-/* A line of the live side. After RECEIVED_LATER play, and give it again with last: then something is made of it. */
+/* Handles a line of the live side. After RECEIVED_LATER play, and give the line again with `last`. */
 enum received player_receive(struct player *, struct slice line, bool last);
-/* A line of the live side that is longer than the limit. 0, or -1 with errno. */
+/* Handles a line of the live side beyond the limit. 0, or -1 with errno. */
 int player_receive_long(struct player *);
-/* Plays as far as it can. Call it whenever something has come, drained or ended, and when it is time. */
+/* Plays as far as it can. Call it after each event of an endpoint, and at the time of `wake`. */
 enum play player_play(struct player *);
-/* At the end of all: reports which requests have no response, and over, which the agent has not sent. */
+/* Reports, at the end, the requests without a response and, if over, those that the agent has not sent. */
 void player_finish(struct player *, bool over);
 
-/* --- what the files of the player share: player_send.c, player_find.c, player_receive.c, player.c; each calls only those before it --- */
+/* --- for the files of the player: player_send.c, player_find.c, player_receive.c, player.c; each calls only those before it --- */
 
 /* A live request that waits until it is due (--on-miss wait). */
 struct waiting {
@@ -105,26 +105,26 @@ struct waiting {
 	char text[]; /* the message */
 };
 
-/* A live request that has no response yet. */
+/* A live request without a response. */
 struct pending {
-	struct pending *prev, *next; /* in its lane, by their responses */
+	struct pending *prev, *next; /* in its lane, in the order of the recorded responses */
 	uint32_t item;               /* the recorded request */
 	size_t n;
 	char id[]; /* the live id */
 };
 
-/* How a live message differs from a recorded one. */
+/* The differences between a live message and a recorded one. */
 struct differences {
-	struct buf *text; /* the first, for people: ".params.x is 1, was 2"; empty where there is none */
-	struct buf *data; /* all of them: what a JSON array holds; or NULL */
+	struct buf *text; /* the first, for people: ".params.x is 1, was 2"; empty: there is none */
+	struct buf *data; /* all of them: the inside of a JSON array; or NULL */
 	size_t n;
 	bool failed;
 };
 
-/* What has been found for a live message; or ITEM_NONE. */
+/* The item that was found for a live message; ITEM_NONE: none. */
 struct candidate {
-	uint32_t item;     /* the one that is meant */
-	uint32_t expected; /* what has to come before it: it is too early */
+	uint32_t item;     /* the item that the message is */
+	uint32_t expected; /* the item that must come before: the message is too early; or ITEM_NONE */
 };
 
 static inline const struct item *
@@ -141,62 +141,63 @@ player_done(struct player *p, uint32_t item)
 
 /* --- player_send.c --- */
 
-/* Reports on stderr: about a record of the recording, or a line of the live side. */
+/* Reports on stderr an error in a record of the recording, or in a live line. */
 void player_warn(const struct player *, bool live, uint64_t number, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The lane of a live session (p NULL: that of no session), or NULL. */
+/* The lane of a live session (p NULL: the lane without a session); or NULL. */
 struct lane *player_lane(struct player *, struct slice session);
-/* Something of the lane may be due. */
+/* Notes that an item of the lane may be due. */
 void player_touch(struct player *, struct lane *);
-/* Something of it has happened that was recorded at that time. */
+/* Notes that an item of the lane was played that was recorded at this time, us. */
 void player_happened(struct player *, struct lane *, uint64_t recorded);
-/* The live side may know the session of a lane. */
+/* Notes that the live side may know the session of a lane. */
 void player_begin(struct player *, struct lane *);
-/* Begins it where nothing comes before it. True where it has begun. */
+/* Begins the lane if it waits for nothing. Has it begun? */
 bool player_try_begin(struct player *, struct lane *);
-/* The lane that a recorded response begins, or NULL. */
+/* The lane that a recorded response begins; or NULL. */
 struct lane *player_begun_by(struct player *, uint32_t response, const struct msg *);
-/* A request that has come has its response now. */
+/* Removes a live request, which has its response. */
 void player_forget(struct lane *, struct pending *);
-/* Was q sent after k had its response, so that it may depend on that? */
+/* Was q recorded after the response to k, so that it may depend on that? */
 bool player_precedes(const struct player *, uint32_t k, uint32_t q);
-/* The agent has reported something; or it has sent a recorded request. */
+/* Adds a notification of the agent to the amounts. */
 void player_reported(struct player *, const struct msg *);
+/* Adds a recorded request, which the agent has sent, to the amounts. */
 void player_requested(struct player *, uint32_t item);
-/* A turn has ended, in the recording with that item (or ITEM_NONE). */
+/* Notes that a turn has ended, in the recording with this item (or ITEM_NONE). */
 void player_end_turn(struct player *, struct lane *, uint32_t item);
-/* Has the agent reported less than it had in the recording up to there, and may more come? Then p->wake says how long to wait. */
+/* Has the agent sent less than in the recording before this item, and may more come? Then p->wake is set. */
 bool player_wants_more(struct player *, struct lane *, uint32_t item);
-/* Queues a message that is not recorded, unless making it failed, and frees its text. 0 or -1. */
+/* Queues a message that is not recorded, unless failed is not 0; frees its text. 0, or -1 with errno. */
 int player_send_made(struct player *, struct buf *text, int failed);
-/* Responds with an error; data is JSON text or p NULL. 0 or -1. */
+/* Responds with an error; data: JSON text, or p NULL. 0, or -1 with errno. */
 int player_refuse(struct player *, struct slice id, int code, const char *why, struct slice data);
-/* Of all that is due the first of the recording goes out. 1, 0 where nothing is due, or -1. */
+/* Sends the first of all items that are due. 1; 0: none is due; -1 with errno. */
 int player_send_next(struct player *);
 
 /* --- player_find.c --- */
 
-/* The comparison of a live message with an item at the level of --match. differs: called for each difference, or NULL. */
+/* Prepares the comparison of a live message with an item, at the level of --match. differs: called for each difference; or NULL. */
 struct compare player_comparison(const struct player *, uint32_t item, bool (*differs)(void *, const struct difference *),
 	void *arg);
-/* For struct compare. */
+/* For player_comparison; arg: a struct differences. */
 bool player_add_difference(void *differences, const struct difference *);
-/* Do they differ, when they have been through --normalize? request: of responses. 1, 0, or -1. */
+/* Do the messages differ after --normalize? request: of responses. 1; 0; -1 with errno. */
 int player_compare(struct player *, const struct compare *, const struct request *, const struct msg *recorded,
 	const struct msg *live);
-/* 1 found, 0 not (or too early), -1. */
+/* Finds the item of a live message. 1; 0: there is none, or it is too early; -1 with errno. */
 int player_find(struct player *, const struct msg *live, struct candidate *);
-/* The next one of the method after an item (ITEM_NONE: the first), in a lane or in all, whatever it says; or ITEM_NONE. */
+/* The next item with the method of a live message after an item (ITEM_NONE: the first), in a lane or (NULL) in all; or ITEM_NONE. */
 uint32_t player_next_of_method(struct player *, const struct msg *live, struct lane *, uint32_t item);
-/* What the live side has to send first (request: which request), in a lane or (NULL) in all; or ITEM_NONE. */
+/* The first item (request: the first request) that we wait for, in a lane or (NULL) in all; or ITEM_NONE. */
 uint32_t player_first_awaited(struct player *, struct lane *, bool request);
-/* The message of an item has come: what waited for it may go on. 0 or -1. */
+/* Notes that the message of an item has come. 0, or -1 with errno. */
 int player_accept(struct player *, uint32_t item, const struct msg *live);
-/* Handles a message that nothing recorded matches, as --on-miss says. expected: what has to come first, or ITEM_NONE. 0 or -1. */
+/* Handles a message without an item, as --on-miss says. expected: the item that must come first; or ITEM_NONE. 0, or -1 with errno. */
 int player_miss(struct player *, const struct msg *, uint32_t expected);
 
 /* --- player_receive.c --- */
 
-/* Tries the waiting requests again. 1 where one of them is due now, 0, or -1. */
+/* Tries the waiting requests again. 1: one of them was accepted; 0; -1 with errno. */
 int player_retry(struct player *);
 
 #endif

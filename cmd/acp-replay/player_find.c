@@ -1,12 +1,12 @@
-/* Live messages are looked up in the recording; what it does not have is handled as --on-miss says. */
+/* Finds live messages in the recording, and handles those that it does not have, as --on-miss says. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player.h"
 
-/* So much of a value is quoted to people. */
+/* Bytes of a value that are quoted to people. */
 enum { QUOTED = 60 };
 
-/* The nearest request is looked for among the next NEAR; FAR differences are as far as any. */
+/* The request with the fewest differences is chosen from the next NEAR ones; at FAR differences counting ends. */
 enum { NEAR = 64, FAR = 32 };
 
 /* --- two messages --- */
@@ -19,7 +19,7 @@ player_comparison(const struct player *p, uint32_t item, bool (*differs)(void *,
 		.arg = arg};
 }
 
-/* A message through the program; one on which it fails is as it was. The same as normalize_message. */
+/* normalize_message, but a message on which the program fails is left unchanged. */
 static enum normalized
 normalized(struct player *p, const struct request *r, const struct msg *m, struct buf *to)
 {
@@ -55,11 +55,11 @@ player_compare(struct player *p, const struct compare *c, const struct request *
 	return compare_values(c, buf_slice(&a), buf_slice(&b));
 }
 
-/* --- looking for it --- */
+/* --- finding an item --- */
 
 /*
- * 1, 0, or -1 with errno. *close: with the same ids and directories. Where a session begins any directory may stand for any other, but
- * one in the same directory is the better match.
+ * Can a live message be this item? 1; 0; -1 with errno. *close: with the same ids and directories. When a session begins, any directory may
+ * stand for any other one, but the same directory is the better match.
  */
 static int
 fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
@@ -70,7 +70,7 @@ fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
 	int differ;
 
 	*close = true;
-	/* A client responds as well as it can: where nothing fits, to the next of the method. */
+	/* A client always responds: if nothing fits, as to the next request of the method. */
 	if (p->us == ACP_CLIENT)
 		c.match = MATCH_PARAMS;
 	if (c.session.p && session.p &&
@@ -89,7 +89,7 @@ fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
 	return differ < 0 ? -1 : 1;
 }
 
-/* An item that has to come before this one and has not come; or ITEM_NONE. */
+/* An item that must come before this one, and has not come; or ITEM_NONE. */
 static uint32_t
 find_earlier(struct player *p, uint32_t item)
 {
@@ -103,14 +103,14 @@ find_earlier(struct player *p, uint32_t item)
 	if (!player_try_begin(p, l) && plan_has(plan, k = plan_needed(plan, plan->lanes)))
 		return k;
 	for (k = plan_needed(plan, l); k < item; k = plan->parts[k].next)
-		/* session/cancel cancels the open turn: every prompt before it has to come first. */
+		/* session/cancel cancels the open turn, so every prompt before it must come first. */
 		if (player_item(p, k)->kind == MSG_REQUEST && part_is_awaited(&plan->parts[k]) &&
 			(player_precedes(p, k, item) || (cancel && player_item(p, k)->what == ACP_SESSION_PROMPT)))
 			return k;
 	return ITEM_NONE;
 }
 
-/* Is the message meant by this item? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
+/* Tries an item for a live message. 1: it is this one; 0: try others, because it does not fit, is too early or not close; -1 with errno. */
 static int
 try_candidate(struct player *p, uint32_t item, const struct msg *live, struct candidate *f)
 {
@@ -152,9 +152,9 @@ player_find(struct player *p, const struct msg *live, struct candidate *f)
 	return r < 0 ? r : f->item != ITEM_NONE && f->expected == ITEM_NONE;
 }
 
-/* --- what has come --- */
+/* --- accepting a message --- */
 
-/* The request has no response yet. 0 or -1. */
+/* Adds a live request, which waits for its response. 0, or -1 with errno. */
 static int
 add_pending(struct player *p, struct lane *l, uint32_t item, const struct msg *live)
 {
@@ -168,7 +168,7 @@ add_pending(struct player *p, struct lane *l, uint32_t item, const struct msg *l
 	q->item = item;
 	q->n = live->id.n;
 	memcpy(q->id, live->id.p, live->id.n);
-	/* In the order of their responses: the first that is ready is the first that is due. */
+	/* The list is in the order of the recorded responses. */
 	while (before && player_item(p, before->item)->pair > response)
 		before = before == l->pending ? NULL : before->prev;
 	DL_APPEND_ELEM(l->pending, before, q);
@@ -176,7 +176,7 @@ add_pending(struct player *p, struct lane *l, uint32_t item, const struct msg *l
 		player_requested(p, item);
 	if (p->us == ACP_CLIENT || !plan_has(&p->plan, response) || msg_session(live).p)
 		return 0;
-	/* What was sent in a session before the response that names it does not wait for what follows the response. */
+	/* Items of a session before the response that names it do not wait for the response. */
 	if (items_message(&p->plan.items, response, &m) < 0)
 		return -1;
 	begun = player_begun_by(p, response, &m);
@@ -192,21 +192,21 @@ player_accept(struct player *p, uint32_t item, const struct msg *live)
 	struct lane *l = plan_lane(&p->plan, item);
 	struct msg m;
 
-	/* These belong together: what ids and directories they name stand for each other from now on. */
+	/* From now on the ids and directories in both messages stand for each other. */
 	c.match = MATCH_PARAMS;
 	c.learn = true;
 	if (items_message(&p->plan.items, item, &m) < 0 || compare_messages(&c, &m, live) < 0)
 		return -1;
 	p->moved = p->played = true;
 	player_done(p, item);
-	/* Who names a session knows it, whether the beginning was played or not. */
+	/* The live side names the session, so it knows it, even if its beginning was not played. */
 	if (l->session.p && msg_session(live).p)
 		player_begin(p, l);
 	player_happened(p, l, player_item(p, item)->t);
 	return live->kind == MSG_REQUEST ? add_pending(p, l, item, live) : 0;
 }
 
-/* --- what was expected --- */
+/* --- the expected request --- */
 
 static int
 add_value(struct buf *to, const char *key, struct slice value)
@@ -216,7 +216,7 @@ add_value(struct buf *to, const char *key, struct slice value)
 	return buf_printf(to, ",\"%s\":", key) < 0 ? -1 : buf_add_slice(to, value);
 }
 
-/* As much of a value as people want to see. */
+/* Appends the beginning of a value, for people. 0, or -1 out of memory. */
 static int
 add_quoted(struct buf *to, struct slice value)
 {
@@ -270,8 +270,8 @@ player_first_awaited(struct player *p, struct lane *only, bool request)
 }
 
 /*
- * The request that was expected in place of this one: of its method the one that differs least, or the next of its session, or the
- * next. ITEM_NONE: no further one is.
+ * The request that was expected in place of this one: the one of its method with the fewest differences, or the next one of its session, or
+ * the next one. ITEM_NONE: there is none.
  */
 static uint32_t
 expected_request(struct player *p, const struct msg *live)
@@ -296,7 +296,7 @@ expected_request(struct player *p, const struct msg *live)
 	return nearest != ITEM_NONE ? nearest : player_first_awaited(p, NULL, true);
 }
 
-/* Appends what was expected: text for people, data for programs. 0 or -1. */
+/* Appends a description of the expected item: text for people, data for programs. 0, or -1 with errno. */
 static int
 describe_expected(struct player *p, const struct msg *live, uint32_t item, bool early, struct buf *text, struct buf *data)
 {
@@ -308,7 +308,7 @@ describe_expected(struct player *p, const struct msg *live, uint32_t item, bool 
 
 	if (items_message(&p->plan.items, item, &m) < 0)
 		return -1;
-	/* Two methods have nothing to be compared. */
+	/* Messages of different methods are not compared. */
 	same = !early && json_string_eq(m.method, live->method);
 	if (same && (compare_messages(&c, &m, live) < 0 || a.failed))
 		return -1;
@@ -321,7 +321,7 @@ describe_expected(struct player *p, const struct msg *live, uint32_t item, bool 
 		(unsigned long long)player_item(p, item)->line, (int)m.method.n, m.method.p, (int)all.n, all.n ? all.p : "");
 }
 
-/* --- what the recording does not have --- */
+/* --- messages that the recording does not have --- */
 
 static int
 refuse_request(struct player *p, const struct msg *live, uint32_t expected)
@@ -344,7 +344,7 @@ player_miss(struct player *p, const struct msg *live, uint32_t expected)
 {
 	struct waiting *w;
 
-	/* session/cancel is not kept for later, when it would be of no use. */
+	/* A session/cancel that comes later would be useless. */
 	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
 		w = malloc(sizeof(*w) + live->text.n);
 		if (!w)

@@ -1,4 +1,4 @@
-/* What the live side sends, and a cancel at a moment that the recording does not have: the turn ends as cancelled. */
+/* Handles the live side's messages. A session/cancel that the recording does not have here ends the turn as cancelled. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player.h"
@@ -6,7 +6,7 @@
 
 /* --- a cancel --- */
 
-/* Of one side's items of a lane, from one on, the next in (after, to] that is not done; or ITEM_NONE. */
+/* The next item of the same side and lane, from this one on, in (after, to] that is not done; or ITEM_NONE. */
 static uint32_t
 next_open(const struct player *p, uint32_t item, uint32_t after, uint32_t to)
 {
@@ -15,7 +15,7 @@ next_open(const struct player *p, uint32_t item, uint32_t after, uint32_t to)
 	return item <= to ? item : ITEM_NONE;
 }
 
-/* The first of theirs of this method in (after, to], or ITEM_NONE. */
+/* The first item of theirs with this method in (after, to]; or ITEM_NONE. */
 static uint32_t
 next_of(const struct player *p, const struct lane *l, enum acp_method what, uint32_t after, uint32_t to)
 {
@@ -26,7 +26,7 @@ next_of(const struct player *p, const struct lane *l, enum acp_method what, uint
 	return item;
 }
 
-/* What is in (after, to] is not waited for, and not sent. */
+/* Leaves out the items in (after, to]: does not send them, and does not wait for them. */
 static void
 leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
 {
@@ -35,14 +35,14 @@ leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
 	for (item = l->theirs; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
 		p->plan.parts[item].flags |= PART_RELAXED;
 	for (item = l->own; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next) {
-		/* A request that is not sent gets no response. */
+		/* A request that is left out gets no response. */
 		if (player_item(p, item)->kind == MSG_REQUEST && player_item(p, item)->pair < p->plan.items.n)
 			player_done(p, player_item(p, item)->pair);
 		player_done(p, item);
 	}
 }
 
-/* The open turn of a lane: a prompt that has come and has no response; NULL where there is none. */
+/* The open turn of a lane: a prompt that has come and has no response; or NULL. */
 static struct pending *
 open_turn(const struct player *p, struct lane *l)
 {
@@ -54,7 +54,7 @@ open_turn(const struct player *p, struct lane *l)
 	return NULL;
 }
 
-/* 1 where the open turns have been cancelled, 0 where none is open (or the recording has a cancel in it), -1. */
+/* Cancels the open turns. 1; 0: none is open, or the recording has a cancel in it; -1 with errno. */
 static int
 cancel_open(struct player *p, struct lane *l)
 {
@@ -83,8 +83,8 @@ cancel_open(struct player *p, struct lane *l)
 }
 
 /*
- * In version 2 the prompt has its response already, and the turn's end is an idle state. 1 where a turn goes on and has been cancelled,
- * 0, or -1.
+ * Cancels the open turn of version 2, whose prompt has its response, and whose end is an idle state. 1; 0: no turn is open, or the
+ * recording has a cancel in it; -1 with errno.
  */
 static int
 cancel_running(struct player *p, struct lane *l, struct slice session)
@@ -114,7 +114,7 @@ cancel_running(struct player *p, struct lane *l, struct slice session)
 	return player_send_made(p, &text, r) < 0 ? -1 : 1;
 }
 
-/* 1 where a turn has been cancelled that the recording does not cancel here, 0, or -1. */
+/* Cancels a turn that the recording does not cancel here. 1; 0: there is none; -1 with errno. */
 static int
 cancel(struct player *p, const struct msg *live)
 {
@@ -137,7 +137,7 @@ cancel(struct player *p, const struct msg *live)
 
 /* --- requests and notifications --- */
 
-/* As enum received. */
+/* Handles a request or notification. Returns an enum received. */
 static int
 receive_call(struct player *p, const struct msg *m, bool last)
 {
@@ -150,7 +150,7 @@ receive_call(struct player *p, const struct msg *m, bool last)
 		return 0;
 	}
 	if (m->what == ACP_SESSION_CANCEL && m->kind == MSG_NOTIFICATION) {
-		/* It may have come together with its prompt: the turn is first played as far as it goes. */
+		/* The cancel may have come together with its prompt, so the turn is played first. */
 		if (!last)
 			return RECEIVED_LATER;
 		r = cancel(p, m);
@@ -177,7 +177,7 @@ receive_call(struct player *p, const struct msg *m, bool last)
 
 /* --- responses --- */
 
-/* Is the response what was recorded, at the level of --match? What differs first is reported. 0 or -1. */
+/* Compares a response with the recorded one, at the level of --match. Reports the first difference. 0, or -1 with errno. */
 static int
 check_response(struct player *p, uint32_t item, const struct request *r, const struct msg *live)
 {
@@ -198,7 +198,7 @@ check_response(struct player *p, uint32_t item, const struct request *r, const s
 	return differ < 0 || first.failed ? -1 : 0;
 }
 
-/* The response to a request of a client: a session may begin with it, and a turn end. 0 or -1. */
+/* Handles that a response to a client's request may begin a session, or end a turn. 0, or -1 with errno. */
 static int
 note_client_response(struct player *p, uint32_t request, uint32_t response, const struct msg *live)
 {
@@ -224,7 +224,7 @@ note_client_response(struct player *p, uint32_t request, uint32_t response, cons
 	return 0;
 }
 
-/* As enum received. */
+/* Handles a response. Returns an enum received. */
 static int
 receive_response(struct player *p, const struct msg *m, bool last)
 {
@@ -251,7 +251,7 @@ receive_response(struct player *p, const struct msg *m, bool last)
 	request = (uint32_t)((uintptr_t)r->owner - 1);
 	response = player_item(p, request)->pair;
 	if (plan_has(&p->plan, response)) {
-		/* In a turn that was cancelled any response will do. */
+		/* In a cancelled turn any response is accepted. */
 		any = p->plan.parts[response].flags & (PART_DONE | PART_RELAXED);
 		player_done(p, response);
 		if (!any && p->options->on_miss != MISS_NEXT)
@@ -290,7 +290,7 @@ player_receive(struct player *p, struct slice line, bool last)
 		r = receive_call(p, &m, last);
 	} else if (!slice_is_blank(line)) {
 		player_warn(p, true, p->lines, "not a message at byte %zu: %s", error.at, error.what);
-		/* Its sender gets a response where it waits for one (HACKING.md, rule 5). */
+		/* A malformed request gets an error (HACKING.md, rule 5). */
 		if (msg_guess_kind(line, &id) == MSG_REQUEST)
 			r = player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error.what, slice(NULL, 0));
 	}
@@ -308,7 +308,7 @@ player_receive_long(struct player *p)
 		slice(NULL, 0));
 }
 
-/* --- those that wait --- */
+/* --- waiting requests --- */
 
 int
 player_retry(struct player *p)

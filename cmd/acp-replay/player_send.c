@@ -1,13 +1,13 @@
 /*
- * What the player sends, and when. Messages go out in their recorded order within a lane, after what the recording says may come
- * before them, with the recorded pauses where --speed asks for them.
+ * Decides which item the player sends, and when. It sends the items of a lane in their recorded order, after the items on which they may
+ * depend, with the recorded pauses if --speed is given.
  */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player.h"
 #include "lib/base/cli.h"
 
-/* us: how long the agent may pause. In a turn twice as long as it did in the recording, but at most MOMENT_MOST. */
+/* us: the agent's pause after which we expect no more: MOMENT, but in a turn twice its longest recorded pause, at most MOMENT_MOST. */
 enum { MOMENT = 500 * 1000, MOMENT_MOST = 5 * 1000 * 1000 };
 
 /* --- reports --- */
@@ -45,7 +45,7 @@ player_touch(struct player *p, struct lane *l)
 	struct plan *plan = &p->plan;
 
 	touch(p, l);
-	/* Lanes that have not begun may wait for the lane of messages without a session. */
+	/* Lanes that have not begun may wait for the lane without a session. */
 	for (size_t i = 1; l == plan->lanes && i < plan->nlanes; i++)
 		if (!plan->lanes[i].open && plan->lanes[i].opener == ITEM_NONE)
 			touch(p, &plan->lanes[i]);
@@ -76,7 +76,7 @@ player_try_begin(struct player *p, struct lane *l)
 	struct lane *common = plan->lanes;
 	uint32_t first = p->us == ACP_CLIENT ? l->begin[0] : l->first;
 
-	/* The lane of messages without a session has to be past that item. */
+	/* The lane without a session must be past that item. */
 	if (!l->open && l->opener == ITEM_NONE && plan_needed(plan, common) >= first && plan_own(plan, common) >= first)
 		player_begin(p, l);
 	return l->open;
@@ -109,9 +109,9 @@ player_forget(struct lane *l, struct pending *q)
 	free(q);
 }
 
-/* --- what a client waits for: the responses before its message, and, as long as that moves, what the agent reports --- */
+/* --- waits of a client: for the responses before its message, and for the agent's notifications, while they come --- */
 
-/* Play again at this time. */
+/* Sets p->wake to this time, unless it is earlier. */
 static void
 wake_at(struct player *p, uint64_t when)
 {
@@ -120,7 +120,7 @@ wake_at(struct player *p, uint64_t when)
 	p->waits = true;
 }
 
-/* May something of the lane still come by itself? Then p->wake says how long to wait. */
+/* May a message of the lane still come by itself? Then p->wake is set. */
 static bool
 still_moves(struct player *p, const struct lane *l)
 {
@@ -134,7 +134,7 @@ still_moves(struct player *p, const struct lane *l)
 	return true;
 }
 
-/* What the agent reported in the recording before this item is needed. */
+/* Adds the amounts that the agent sent in the recording before this item to the needed ones. */
 static void
 need_before(const struct player *p, struct lane *l, uint32_t item)
 {
@@ -195,7 +195,7 @@ player_end_turn(struct player *p, struct lane *l, uint32_t item)
 		return;
 	player_done(p, item);
 	need_before(p, l, item);
-	/* What came too early is not missed later; but each turn has a text of its own. */
+	/* Messages that came too early count for the next turn; texts do not, because each turn has its own. */
 	for (size_t i = 1; i < p->plan.nmeasures; i++) {
 		a = &l->amounts[i];
 		a->have -= p->plan.measures[i].text || a->have < a->need ? a->have : a->need;
@@ -213,7 +213,7 @@ player_wants_more(struct player *p, struct lane *l, uint32_t item)
 	return false;
 }
 
-/* Does an item of ours wait for what the agent sends? */
+/* Does an item of ours wait for the agent's messages? */
 static bool
 client_waits(struct player *p, struct lane *l, uint32_t item)
 {
@@ -222,26 +222,26 @@ client_waits(struct player *p, struct lane *l, uint32_t item)
 
 	if (plan_needed(&p->plan, l) < item || player_wants_more(p, l, item))
 		return true;
-	/* Sessions do not depend on each other; but their recorded order is kept while the other one moves. */
+	/* Sessions do not depend on each other, but keep their recorded order while the other one moves. */
 	first = plan_first(&p->plan);
 	other = first < item ? plan_lane(&p->plan, first) : l;
 	return other != l && other->open && still_moves(p, other);
 }
 
-/* --- what is due --- */
+/* --- items that are due --- */
 
 bool
 player_precedes(const struct player *p, uint32_t k, uint32_t q)
 {
-	/* Of the messages without a session only initialize precedes all others. */
+	/* Of the messages without a session, only initialize must come before all others. */
 	if (plan_lane(&p->plan, k) == p->plan.lanes && player_item(p, k)->what != ACP_INITIALIZE)
 		return false;
 	return player_item(p, k)->pair < q;
 }
 
 /*
- * A response waits for what its side sent after the request. The agent's also waits for the notifications and responses that
- * the client sent after it; a request of the client that was recorded in between may come later.
+ * Can we send this response? It waits for the items of our side after the request. As the agent we also wait for the notifications and
+ * responses that the client sent after the request; requests that the client sent in between may come later.
  */
 static bool
 response_is_ready(struct player *p, struct lane *l, const struct pending *q)
@@ -253,13 +253,13 @@ response_is_ready(struct player *p, struct lane *l, const struct pending *q)
 	if (!plan_has(&p->plan, to))
 		return false;
 	for (uint32_t i = own; i < to; i = parts[i].next)
-		/* The agent may wait for this response before it sends what the client's other messages wait for. */
+		/* The agent may need this response before it sends the messages for which the client's other items wait. */
 		if (i > from && !(parts[i].flags & PART_DONE))
 			return p->us == ACP_CLIENT && !still_moves(p, l);
 	if (p->us == ACP_CLIENT)
 		return true;
 	if (own < from && k >= own)
-		return false; /* an item of ours before it only waits for its time */
+		return false; /* an item of ours before the response only waits for its time */
 	for (; k < to; k = parts[k].next)
 		if (k > from && player_item(p, k)->kind != MSG_REQUEST && part_is_awaited(&parts[k]))
 			return false;
@@ -269,7 +269,7 @@ response_is_ready(struct player *p, struct lane *l, const struct pending *q)
 	return true;
 }
 
-/* Is it time for what was recorded at t? Else p->wake says when it will be. */
+/* Is it time for an item that was recorded at t? Else p->wake is set. */
 static bool
 is_time(struct player *p, const struct lane *l, uint64_t t)
 {
@@ -291,7 +291,7 @@ is_time(struct player *p, const struct lane *l, uint64_t t)
 /* The item that is due next in a lane. */
 struct due {
 	struct lane *lane;
-	struct pending *request; /* whose response it is; NULL: the first of ours */
+	struct pending *request; /* the request whose response is due; NULL: the first item of ours is due */
 	uint32_t item;           /* or ITEM_NONE */
 };
 
@@ -318,16 +318,16 @@ find_due(struct player *p, struct lane *l)
 	return d;
 }
 
-/* --- sending: recorded bytes, with the live side's ids and paths in place of recorded ones --- */
+/* --- sending: the recorded bytes, with the live side's ids and paths in place of the recorded ones --- */
 
-/* A line, which is ended here. */
+/* Queues a line, and records it. 0, or -1 with errno. */
 static int
 queue(struct player *p, enum record_kind kind, struct slice text)
 {
 	struct endpoint *to = kind == RECORD_STDERR ? p->err : p->out;
 
 	recorder_put(p->recorder, kind, p->us, text);
-	/* A client that does not read the agent's standard error is not to hang: what does not fit is lost. */
+	/* A client may never read the agent's standard error, so lines without room are lost. */
 	if (kind == RECORD_STDERR && to->out.full)
 		return 0;
 	return endpoint_put_line(to, NULL, text, false);
@@ -351,7 +351,7 @@ player_refuse(struct player *p, struct slice id, int code, const char *why, stru
 	return player_send_made(p, &text, r);
 }
 
-/* Queues an item of ours. 0 or -1. */
+/* Queues an item of ours. 0, or -1 with errno. */
 static int
 send_item(struct player *p, struct lane *l, uint32_t item)
 {
@@ -380,7 +380,7 @@ send_item(struct player *p, struct lane *l, uint32_t item)
 	return queue(p, RECORD_MESSAGE, buf_slice(&p->text));
 }
 
-/* Queues the recorded response to a request that has come, and forgets the request. 0 or -1. */
+/* Queues the recorded response to a live request, and removes the request. 0, or -1 with errno. */
 static int
 send_response(struct player *p, struct lane *l, struct pending *q)
 {
@@ -396,7 +396,7 @@ send_response(struct player *p, struct lane *l, struct pending *q)
 		return -1;
 	msg_scan(text, &m, NULL);
 	session = msg_session(&m);
-	/* A session that the agent names first has the same name on both sides. */
+	/* A session id that we, as the agent, make is the recorded one. */
 	if (p->us == ACP_AGENT && session.p &&
 		ids_learn(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED)
 		return -1;

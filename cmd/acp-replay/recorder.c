@@ -1,4 +1,4 @@
-/* What happens is written as a recording, which acp-diff compares with the one that is played. */
+/* Records the play. acp-diff compares this recording with the one that is played. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,14 +18,14 @@ struct recorder {
 	const struct replay_options *options;
 	struct log *log;
 	struct replace file;    /* --update: the recording */
-	int fd;                 /* --check: what is written; -1: it has a name */
+	int fd;                 /* --check: the file that is written; -1: it has a name */
 	char *inputs[2];        /* the recording */
-	char *scratch;          /* its name while it has one */
-	bool any;               /* a line has been written */
+	char *scratch;          /* the name of the written file; or NULL */
+	bool any;               /* a record was written */
 	uint64_t began;         /* us, on the loop's clock */
 };
 
-/* --- where it is written --- */
+/* --- the file --- */
 
 static int
 begin_log(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
@@ -144,14 +144,14 @@ recorder_flush(struct recorder *r)
 
 /* --- the end --- */
 
-/* Runs acp-diff, the sibling. Returns its exit status. */
+/* Runs acp-diff from our directory. Returns its exit status. */
 static int
 compare(const struct recorder *r)
 {
 	const struct replay_options *o = r->options;
 	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_names[o->match], "--label",
 		o->command ? o->command[0] : acp_side_name(acp_other_side(o->us))};
-	/* Without a command standard output is the session's. */
+	/* Without a command, messages go to standard output, so the report goes to standard error. */
 	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->command ? STDOUT_FILENO : STDERR_FILENO, STDOUT_FILENO}};
 	struct proc_spec spec = {.argv = (char *const *)(size_t)argv, .fds = r->fd < 0 ? fds + 1 : fds,
 		.nfds = r->fd < 0 ? 1 : 2, .death_signal = SIGKILL};
@@ -196,7 +196,7 @@ has_comments(const char *path)
 	return found;
 }
 
-/* Replaces the recording by what was written, if it may be. An exit status. */
+/* Replaces the recording by the written one, unless `why` forbids it. Returns the exit status. */
 static int
 update(struct recorder *r, bool passed, const char *why)
 {
