@@ -1,4 +1,4 @@
-/* Findings that are expected: a file with one line for each, the rule, the method and the path. */
+/* Reads and writes baselines: files of expected findings, with a line for each: the rule, the method and the path. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 struct baseline_entry {
 	UT_hash_handle hh;
-	bool expected, seen;
-	char text[];
+	bool expected, seen; /* expected: the baseline has it; seen: this run has found it */
+	char text[];         /* the line, with a NUL */
 };
 
 static const char title[] = "# Findings that acp-check expects: rule, method, path. Made by --write-baseline.\n";
 
-/* NULL when out of memory. */
+/* Finds the entry of a line, and adds it if asked. NULL: there is none, or (add) out of memory. */
 static struct baseline_entry *
 find(struct baseline_entry **all, struct slice text, bool add)
 {
@@ -67,7 +67,7 @@ baseline_expects(struct baseline_entry **all, bool writes, enum rule_id rule, st
 
 	if (json_format(&text, "%s\t%t\t", rules[rule].name, method) < 0)
 		return -1;
-	/* Which item of a list it is differs from run to run. */
+	/* Leaves out indexes of lists, which differ from run to run. */
 	for (const char *end; *path; path = end) {
 		end = path + strcspn(path, "[") + (path[strcspn(path, "[")] == '[');
 		if (text_plain(&text, slice_between(path, end)) < 0)

@@ -18,7 +18,7 @@ check_close(struct check *c)
 
 /* --- the schema --- */
 
-/* Is the place in the declaration of an MCP server of the type acp? It has several spellings, and no stable schema has one of them. */
+/* Is this path in the declaration of an MCP server of the type acp? It has several forms, and no stable schema has any of them. */
 static bool
 is_acp_server(const struct check *c, const char *path)
 {
@@ -33,7 +33,7 @@ is_acp_server(const struct check *c, const char *path)
 	return json_string_is(json_get(server, "type"), "acp");
 }
 
-/* Checks a value against a node, and reports what is wrong. */
+/* Checks a value against a node of the schema, and reports the findings. */
 static void
 check_node(struct check *c, unsigned node, struct slice value, const char *root)
 {
@@ -46,7 +46,7 @@ check_node(struct check *c, unsigned node, struct slice value, const char *root)
 	c->failed |= f->failed;
 }
 
-/* Is the method sent by the right side, and as what it is? */
+/* Checks that the right side sends the method, and as a request or as a notification, whichever it is. */
 static void
 check_direction(struct check *c, const struct message *s, const struct schema_method *m, enum schema_part part)
 {
@@ -60,7 +60,7 @@ check_direction(struct check *c, const struct message *s, const struct schema_me
 		check_report(c, RULE_WRONG_SIDE, "method", to == SCHEMA_TO_AGENT ? "a method of agents" : "a method of clients", s->msg.method);
 }
 
-/* MCP over ACP in its first form, with connections: no schema has it. */
+/* Is this message of MCP over ACP in its first form, with connections? No schema has that form. */
 static bool
 has_connections(const struct message *s)
 {
@@ -83,7 +83,7 @@ check_schema(struct check *c, const struct message *s)
 	struct text name;
 	int32_t first;
 
-	/* Cheap: the member jsonrpc comes first in nearly all messages. */
+	/* This search is cheap: jsonrpc is the first member of nearly all messages. */
 	if (!json_get(s->msg.text, "jsonrpc").p)
 		check_report(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
 	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
@@ -98,7 +98,7 @@ check_schema(struct check *c, const struct message *s)
 	} else if (s->msg.kind == MSG_RESPONSE) {
 		check_node(c, m ? m->parts[SCHEMA_RESPONSE].node : 0, s->msg.result, "result");
 	} else if (!m) {
-		/* An extension, or what either side may ignore. */
+		/* Extensions (_), and methods that either side may ignore ($/), are no findings. */
 		name = text_of_string(method);
 		first = text_next(&name);
 		if (first != '_' && !(first == '$' && text_next(&name) == '/'))
@@ -113,7 +113,7 @@ check_schema(struct check *c, const struct message *s)
 	}
 }
 
-/* from: who wrote it to this wire, which s->from is not in an envelope. */
+/* Checks that the client sends initialize first. from: the side that wrote on this wire; in an envelope s->from differs. */
 static void
 check_early(struct check *c, const struct message *s, enum acp_side from)
 {
@@ -140,7 +140,7 @@ check_message(struct check *c, const struct session_message *seen)
 
 	check_locate(c, seen);
 	mark = c->marks << 2 | s->from;
-	/* Whether anything was selected is known of messages without a finding, too. */
+	/* watch_missed has to know whether any message was selected, also one without a finding. */
 	if (select_is_set(c->options->select))
 		check_selects(c);
 	c->messages++;
@@ -150,7 +150,7 @@ check_message(struct check *c, const struct session_message *seen)
 		coverage_see(c, seen->kind, update.p || !seen->kind.p ? update : json_get(s->msg.params, acp_update));
 	if (!seen->copy) {
 		check_early(c, s, from);
-		/* The text of a chunk makes no difference: its mark says that another of its shape had no finding. */
+		/* The text of a chunk breaks no rule: if its shape is marked, a chunk with another text had no finding. */
 		if (!shape || shape->mark != mark) {
 			if (seen->kind.p && !update.p)
 				update = json_get(s->msg.params, acp_update);
@@ -176,7 +176,7 @@ check_message(struct check *c, const struct session_message *seen)
 	c->where.message = NULL;
 }
 
-/* --- noise and other lines --- */
+/* --- noise, and the end of a side --- */
 
 void
 check_noise(struct check *c, struct slice line)
@@ -195,7 +195,7 @@ check_noise(struct check *c, struct slice line)
 		snprintf(expected, sizeof(expected), "a message (%s)", error.what);
 		check_report(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}
-	/* Where it was meant as a message, what follows from its loss is not reported. */
+	/* If the line was meant as a message, the consequences of its loss are not reported. */
 	switch (msg_guess_kind(line, &id)) {
 	case MSG_REQUEST:
 		c->conn.excused[acp_other_side(c->where.from)]++;

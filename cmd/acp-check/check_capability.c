@@ -1,16 +1,16 @@
-/* What may only be sent to a side that has advertised it. */
+/* Checks methods and content that may only be sent to a side which has advertised a capability for them. */
 #include <stdio.h>
 
 #include "cmd/acp-check/check.h"
 
-/* What a name is; from TO_CLIENT on, the client needs the capability. CONTEXT: what an agent wants to know for a suggestion. */
+/* The kinds of names. From TO_CLIENT on the client needs the capability, else the agent. CONTEXT: parts of a nes/suggest. */
 enum named { TO_AGENT, CONTENT, SERVER, MEMBER, PROMPT_MODE, CONTEXT, TO_CLIENT, ELICITATION, SUGGESTION, OPTION, LOGIN };
 
-/* Where the capability is that the other side needs for these names, in both versions; NULL: every peer has it. */
+/* The path of the capability that the other side needs for these names, in each version; NULL: it needs none. */
 static const struct need {
 	enum named of;
 	const char *v1, *v2;
-	const char *names[6]; /* up to NULL */
+	const char *names[6]; /* NULL at the end */
 } needs[] = {
 	{TO_AGENT, "loadSession", NULL, {"session/load"}},
 	{TO_AGENT, NULL, "session", {"session/new", "session/prompt"}},
@@ -66,7 +66,7 @@ static const struct need {
 	{LOGIN, "auth.terminal", "auth.terminal", {"terminal"}},
 };
 
-/* NULL: the name needs nothing. */
+/* Returns the capability that a name needs; NULL: none. */
 static const char *
 needed_for(const struct check *c, enum named of, struct slice name)
 {
@@ -79,7 +79,7 @@ needed_for(const struct check *c, enum named of, struct slice name)
 const char *
 check_capability_for(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
 {
-	/* The modes of an elicitation are checked one by one. */
+	/* Either mode of elicitations permits the method; the mode of each request is checked as ELICITATION. */
 	if (kind == COVERED_METHOD && json_string_is(name, "elicitation/create"))
 		return "elicitation";
 	if (kind == COVERED_METHOD || kind == COVERED_UPDATE)
@@ -87,7 +87,7 @@ check_capability_for(const struct check *c, enum covered_kind kind, enum acp_sid
 	return kind == COVERED_CONTENT || kind == COVERED_SERVER ? needed_for(c, kind == COVERED_CONTENT ? CONTENT : SERVER, name) : NULL;
 }
 
-/* Looks a name up, and reports it where the side does not have what it needs. */
+/* Reports a name if the side has advertised its capabilities without the one that the name needs. */
 static void
 check_need(struct check *c, enum named of, struct slice name, const char *path)
 {
@@ -101,7 +101,7 @@ check_need(struct check *c, enum named of, struct slice name, const char *path)
 		check_report(c, RULE_CAPABILITY, path, needed, name);
 }
 
-/* A response "method not found": not to what the side has advertised or offered, or what all have. And "authentication required". */
+/* Checks that a side refuses no method that it has advertised or offered, or that all have; nor auth/status for want of a login. */
 static void
 check_refusal(struct check *c, const struct message *s)
 {
@@ -118,7 +118,7 @@ check_refusal(struct check *c, const struct message *s)
 		check_report(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 
-/* A member of each object in a list: its type, or its kind. */
+/* Checks a member, such as the type, of each object in a list. */
 static void
 check_items(struct check *c, enum named of, struct slice list, const char *member, const char *path)
 {
@@ -129,7 +129,7 @@ check_items(struct check *c, enum named of, struct slice list, const char *membe
 		check_need(c, of, json_get(value, member), path);
 }
 
-/* The members of an object; null and an empty list are as none. */
+/* Checks the names of an object's members, except of those that are null or an empty list, which mean nothing. */
 static void
 check_members(struct check *c, enum named of, struct slice object, const char *path)
 {
@@ -145,7 +145,7 @@ check_members(struct check *c, enum named of, struct slice object, const char *p
 	}
 }
 
-/* Text, and some of it. */
+/* Checks that a system prompt has content, and nothing but text. */
 static void
 check_system_prompt(struct check *c, struct slice prompt)
 {
@@ -162,7 +162,7 @@ check_system_prompt(struct check *c, struct slice prompt)
 	}
 }
 
-/* An agent that wants whole texts cannot apply a change of a range. */
+/* Checks that an agent which wants whole texts (syncKind full) gets no changes of a range. */
 static void
 check_changes(struct check *c, struct slice changes)
 {

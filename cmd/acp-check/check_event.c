@@ -1,4 +1,4 @@
-/* What follows from the order of messages: connections, requests, sessions. */
+/* Checks what the order of messages says about connections, requests and sessions. */
 #include "cmd/acp-check/check.h"
 #include "lib/match/digest.h"
 
@@ -13,7 +13,7 @@ is_initialize(enum acp_method what)
 
 /* --- the connection --- */
 
-/* The version that initialize asks for, or agrees on. */
+/* Takes over the version that initialize asks for, or that its response agrees on. */
 static void
 set_version(struct check *c, struct slice from)
 {
@@ -33,7 +33,7 @@ set_capabilities(struct check *c, enum acp_side side, struct slice from)
 	c->failed |= buf_add_slice(to, json_type(value) == JSON_OBJECT ? value : slice_of("{}")) < 0;
 }
 
-/* A connection begins with initialize, or without. */
+/* Begins a connection; a recording may lack its initialize. */
 static void
 connect(struct check *c, const struct session_message *seen)
 {
@@ -49,7 +49,7 @@ connect(struct check *c, const struct session_message *seen)
 	c->conn.enveloped = seen->enveloped;
 	set_version(c, params);
 	set_capabilities(c, ACP_CLIENT, params);
-	/* Which of its members count is known when a version is agreed on. */
+	/* The agreed version decides which member has the client's capabilities, so the params are kept until then. */
 	c->failed |= buf_add_slice(&c->conn.initialize_params, params.p ? params : slice_of("{}")) < 0;
 }
 
@@ -76,7 +76,7 @@ agree(struct check *c, const struct session_message *seen)
 		coverage_offer(c);
 }
 
-/* --- terminals: of version 1 --- */
+/* --- terminals of version 1 --- */
 
 static uint64_t
 terminal_of(struct check *c, struct slice session, struct slice id)
@@ -86,7 +86,7 @@ terminal_of(struct check *c, struct slice session, struct slice id)
 	return digest_join(first, digest_bytes(json_text(id, &c->text))) | 1;
 }
 
-/* p NULL: it was not released. */
+/* NULL: the terminal was not released. */
 static uint64_t *
 find_released(struct check *c, uint64_t terminal)
 {
@@ -97,7 +97,7 @@ find_released(struct check *c, uint64_t terminal)
 	return at < end ? at : NULL;
 }
 
-/* Returns the terminal that a request releases; 0: none. */
+/* Checks that the terminal which a request names was not released. Returns the terminal that the request releases; 0: none. */
 static uint64_t
 use_terminal(struct check *c, const struct msg *m)
 {
@@ -109,11 +109,11 @@ use_terminal(struct check *c, const struct msg *m)
 	return json_string_is(m->method, "terminal/release") ? terminal : 0;
 }
 
-/* A terminal was released, or one was created, which may have the id of one that was. */
+/* Notes by a response that a terminal was released, or that one was created, which may have the id of a released one. */
 static void
 change_terminals(struct check *c, const struct message *m, uint64_t releases)
 {
-	enum { MOST = 1024 * sizeof(uint64_t) }; /* that are kept */
+	enum { MOST = 1024 * sizeof(uint64_t) }; /* bytes of kept digests, after which all are forgotten */
 	struct slice id = json_string_is(m->request->method, "terminal/create") ? json_get_string(m->msg.result, "terminalId") : slice(NULL, 0);
 	uint64_t *again = id.p ? find_released(c, terminal_of(c, message_session(m), id)) : NULL;
 
@@ -152,14 +152,14 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 		s->stated = false;
 	if (s && m->what == ACP_SESSION_RESUME)
 		s->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
-	/* It is tried again. */
+	/* The client tries again to open a session that could not be opened. */
 	if (s && s->unopened && (m->what == ACP_SESSION_LOAD || m->what == ACP_SESSION_RESUME)) {
 		s->unopened = false;
 		s->loading = true;
 	}
 }
 
-/* How long it was open, and what came meanwhile from the side that it was for. */
+/* Appends how long a request was open, and how many messages the side that should respond sent meanwhile. */
 static int
 put_waited(struct check *c, struct buf *to, const struct session_request *r, const struct check_request *data)
 {
@@ -177,7 +177,7 @@ put_waited(struct check *c, struct buf *to, const struct session_request *r, con
 	return e;
 }
 
-/* A request that never got its response. */
+/* Reports a request that never got its response. */
 static void
 report_unanswered(struct check *c, struct session_request *r, enum rule_id rule)
 {
@@ -200,7 +200,7 @@ report_unanswered(struct check *c, struct session_request *r, enum rule_id rule)
 	c->where = before;
 }
 
-/* Why does it never get one: its id is used again, there are too many, the agent begins anew, a side has left, or all has ended? */
+/* Handles a request that gets no response: its id is in use again, too many are open, the agent restarted, a side or all ended. */
 static void
 give_up_request(struct check *c, const struct session_event *e)
 {
@@ -218,13 +218,13 @@ give_up_request(struct check *c, const struct session_event *e)
 	}
 	if (c->giving_up == GIVING_UP_NOISE)
 		return;
-	/* Nobody waits for a response if its sender has left, if the requester has, or if a new connection begins. */
+	/* The requester waited if the other side left first, or all is over; not if it left itself, or connected again. */
 	waited = (c->giving_up == GIVING_UP_EOF || c->watch->ending == WATCH_OVER) && !c->conn.ended[q->from];
 	if (e->request->data && !e->request->copy && c->conn.seen[other] && !c->conn.partial && !c->conn.ended[other] && c->watch->ending != WATCH_CUT)
 		report_unanswered(c, e->request, waited ? RULE_UNANSWERED : RULE_ABANDONED);
 }
 
-/* The id of a new session is not that of one that is open. The response of a proxy comes with and without an envelope. */
+/* Checks that a new session does not have an open one's id. In a proxy chain the response comes twice, once in an envelope. */
 static void
 check_new_session(struct check *c, struct slice id, bool enveloped)
 {
@@ -255,7 +255,7 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (is_initialize(q->what)) {
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
-		/* In a proxy chain each response comes twice: the second changes nothing. */
+		/* In a proxy chain each response comes twice, so the second one must change nothing. */
 		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
 		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
 		data->loading = data->resuming = false;
@@ -268,7 +268,7 @@ end_request(struct check *c, const struct session_event *e)
 
 /* --- sessions --- */
 
-/* A session that nobody has opened is named: reported once. */
+/* Reports a message that names a session which was not opened. Callers report each session once. */
 static void
 report_unknown(struct check *c)
 {
@@ -310,7 +310,7 @@ check_event(struct check *c, const struct session_event *e)
 		connect(c, e->message);
 		break;
 	case SESSION_RESTARTED:
-		/* The agent may count its cost anew. */
+		/* A restarted agent may count its cost from 0. */
 		for (s = sessions_next(c->watch->sessions, NULL); s; s = sessions_next(c->watch->sessions, s))
 			if ((data = s->data))
 				data->currency = 0;
@@ -348,14 +348,13 @@ check_event(struct check *c, const struct session_event *e)
 	}
 }
 
-/* A session/load that has failed opens no session. */
 void
 check_session_of(struct check *c, const struct session_message *seen)
 {
 	struct check_session *data = seen->session ? seen->session->data : NULL;
 	enum acp_method what = seen->message.msg.what;
 
-	/* Other methods name a session that need not be open: to close, list or archive it. */
+	/* A failed session/load opens no session. Other methods than these, such as session/close, may name it all the same. */
 	if (!data || !data->unopened || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
 		what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE || what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
 		return;

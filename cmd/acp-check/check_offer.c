@@ -1,17 +1,17 @@
-/* What the agent has offered, and what the client makes of it: login methods, modes, options, cursors, providers, terminals, calls. */
+/* Keeps what the agent offers (logins, modes, options, cursors, providers, terminals, calls), and checks how the client uses it. */
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
 #include "lib/match/digest.h"
 
-/* --- the offers of a connection: a set of digests --- */
+/* --- the set of offers of a connection --- */
 
-/* What was offered. A session's own: ALL_: at least one of the kind. */
+/* The kinds of offers. ALL_MODES, ALL_OPTIONS: the agent has sent a list of them for the session. */
 enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED };
 
-enum { OFFERS = 1 << 16 }; /* with so many, some may be missing */
+enum { OFFERS = 1 << 16 }; /* the most that are kept; in a full set some may be missing */
 
-/* The slot of a digest, or the empty one where it belongs. */
+/* Finds the slot of a digest, or the empty slot where it belongs. */
 static uint64_t *
 slot(const struct offers *o, uint64_t digest)
 {
@@ -37,7 +37,7 @@ grow(struct offers *o)
 	return true;
 }
 
-/* session, value: p NULL where the offer has none. Never 0. */
+/* Returns the digest of an offer, which is never 0. session, id, value: p NULL if the offer has none. */
 static uint64_t
 digest_of(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
@@ -75,7 +75,7 @@ has(struct check *c, enum offer what, struct slice session, struct slice id, str
 	return o->n > 0 && *slot(o, digest) == digest;
 }
 
-/* Is what was not offered known to be missing? */
+/* Is it certain that this was not offered? */
 static bool
 is_missing(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
@@ -90,7 +90,7 @@ static const struct slice none;
 static void
 check_unique(struct check *c, enum rule_id rule, struct slice list, const char *member, const char *path)
 {
-	enum { MOST = 512 }; /* that are compared */
+	enum { MOST = 512 }; /* names that are compared */
 	struct json_iter it = {.in = list};
 	struct slice item;
 	uint64_t seen[MOST], digest;
@@ -148,7 +148,7 @@ offer_modes(struct check *c, struct slice session, struct slice modes)
 		offer(c, MODE, session, json_get(mode, "id"), none);
 }
 
-/* The values of an option, which may stand in groups. Returns whether one of them is the current one. */
+/* Keeps the values of an option, which may be in groups. Returns whether one of them is the current value. */
 static bool
 offer_values(struct check *c, struct slice session, struct slice option, struct slice id, struct slice values)
 {
@@ -198,7 +198,7 @@ offer_options(struct check *c, struct slice session, struct slice list, const ch
 	}
 }
 
-/* Agents may offer more than one list in a session: what was in any of them is known. */
+/* Checks that the client sets a listed mode, or option and value. An agent may send several lists in a session: all count. */
 static void
 check_set(struct check *c, const struct msg *m)
 {
@@ -217,7 +217,7 @@ check_set(struct check *c, const struct msg *m)
 
 /* --- the connection --- */
 
-/* The login method of an id, or (p NULL) the first that is not the client's own business. p NULL: there is none. */
+/* Finds the login method with this id; id.p NULL: the first that the client does not run itself. Returns p NULL: there is none. */
 static struct slice
 login_method(const struct check *c, struct slice id)
 {
@@ -252,7 +252,7 @@ check_login(struct check *c, const struct msg *m)
 		check_report(c, RULE_LOGIN_METHOD, "params.methodId", "a method that is not of the type terminal", id);
 }
 
-/* The agent chooses one of the client's ways to count in a line; utf-16 is everybody's. */
+/* Checks that the agent has chosen one of the client's position encodings, or utf-16, which all clients have. */
 static void
 check_encoding(struct check *c, struct slice chosen, const char *path)
 {
@@ -305,14 +305,14 @@ see_list(struct check *c, struct slice result)
 
 /* --- calls, background work and compaction of a session --- */
 
-/* p NULL: no session. */
+/* Finds a session by its id. NULL: there is none. */
 static const struct session *
 session_of(struct check *c, struct slice id)
 {
 	return json_type(id) == JSON_STRING ? sessions_find(c->watch->sessions, json_text(id, &c->text)) : NULL;
 }
 
-/* What it says of a call (v2): whether that can be cancelled. */
+/* Keeps the terminal that an update names, and whether its call or terminal can be cancelled (v2). */
 static void
 see_call(struct check *c, struct slice session, struct slice call)
 {
@@ -328,13 +328,13 @@ check_cancel(struct check *c, const struct msg *m)
 	struct slice terminal = json_get_string(m->params, "terminalId");
 	const struct session *s = session_of(c, session);
 
-	/* Of a session that was resumed, the client may remember more than this connection has shown. */
+	/* In a resumed session, the client may know calls from earlier connections. */
 	if (s && s->how == SESSION_NEW && (call.p || terminal.p) && is_missing(c, CANCEL, session, call, terminal))
 		check_report(c, RULE_CAPABILITY, call.p ? "params.toolCallId" : "params.terminalId", "capabilities.cancel of it",
 			call.p ? call : terminal);
 }
 
-/* What runs in the background (v2), as a complete list: no state leaves it out, and all in it was announced. */
+/* Checks the list of background work in a state (v2): after the first list each state has one, and its items were announced. */
 static void
 check_background(struct check *c, struct slice session, struct slice update)
 {
@@ -371,14 +371,14 @@ check_compaction(struct check *c, struct slice session, struct slice update)
 		return;
 	if (status.p && json_string_in(status, ends)) {
 		offer(c, COMPACTED, session, id, none);
-		/* A chunk that follows is not like those before. */
+		/* From now on a chunk of this compaction is a finding, though its shape had none before. */
 		c->marks++;
 	} else if (has(c, COMPACTED, session, id, none) && (!status.p || json_string_is(status, "in_progress"))) {
 		check_report(c, RULE_COMPACTION_ENDED, "params.update.compactionId", "a compaction that has not ended", id);
 	}
 }
 
-/* A plan in a file is named by a URI with a scheme. */
+/* Checks that a plan in a file is named by a URI with a scheme. */
 static void
 check_plan(struct check *c, struct slice plan)
 {
@@ -392,7 +392,7 @@ check_plan(struct check *c, struct slice plan)
 		check_report(c, RULE_RELATIVE_PATH, "params.update.plan.uri", "an absolute URI", uri);
 }
 
-/* --- all --- */
+/* --- all messages --- */
 
 static void
 check_request(struct check *c, const struct msg *m)

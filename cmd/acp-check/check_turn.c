@@ -1,16 +1,16 @@
-/* What follows from the order of messages: turns, tool calls, permissions, updates. */
+/* Checks what the order of messages says about turns, tool calls, permission requests and updates. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
 #include "lib/match/digest.h"
 
-/* The data of a turn or a permission request that session/cancel has ended; and of a tool call that a message has named. */
+/* Marks, to which `data` points: of a turn or question that the client has cancelled; of a tool call that a message has named. */
 static char cancelled, named;
 
 /* --- figures: the context, the cost, and the usage of turns --- */
 
-/* Never 0. */
+/* Returns a hash that is never 0. */
 static uint64_t
 hash(struct slice text)
 {
@@ -28,7 +28,7 @@ check_cost(struct check *c, struct check_session *s, struct slice cost)
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
 	value = strtod(text, NULL);
-	/* An agent that has begun anew reports a cost of 0. */
+	/* A cost of 0 is no finding: the agent may have restarted. */
 	if (s->currency == hash(currency) && value < s->cost && value > 0) {
 		snprintf(text, sizeof(text), "at least %.17g", s->cost);
 		check_report(c, RULE_COST_FALLS, "params.update.cost.amount", text, amount);
@@ -70,9 +70,9 @@ check_usage(struct check *c, struct check_session *s, struct slice usage, bool a
 	}
 }
 
-/* --- turns; version 2 reports when work begins and when it ends, and the message of the user --- */
+/* --- turns; in version 2 agents report when work begins and ends, and the messages of the user --- */
 
-/* Of several prompts in a queue (v1) it is not said which one is cancelled. */
+/* Marks the open turn and questions as cancelled; not if prompts are queued in v1: session/cancel does not say which it means. */
 static void
 cancel(struct session *s, bool v2)
 {
@@ -87,7 +87,7 @@ cancel(struct session *s, bool v2)
 			r->question->data = &cancelled;
 }
 
-/* Does the agent say that prompts queue? There is no member for it yet: _meta of any agent. */
+/* Does the agent say that it queues prompts? The schema has no member for that yet; agents say it in _meta, or a part of it. */
 static bool
 queues_prompts(const struct check *c)
 {
@@ -109,7 +109,7 @@ forget_prompt(struct check_session *data)
 	data->accepted_id = data->reported_id = 0;
 }
 
-/* What a turn has used may be reported after its end: it is missed when the next begins. */
+/* Begins a turn. Usage may be reported after the end of its turn, so the next turn reports that it is missing. */
 static void
 begin_turn(struct check *c, const struct session_turn *turn)
 {
@@ -144,7 +144,7 @@ end_turn(struct check *c, const struct session_turn *turn, const struct session_
 		check_usage(c, data, json_get(m->result, "usage"), true, "result.usage");
 }
 
-/* The responses to session/resume, session/close and session/prompt (v2). */
+/* Checks the responses to session/load, session/resume, session/close and session/prompt (v2). */
 static void
 see_response(struct check *c, const struct session_event *e)
 {
@@ -157,7 +157,7 @@ see_response(struct check *c, const struct session_event *e)
 		return;
 	if (counts && (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME) && !data->stated && check_is_complete(c))
 		check_report(c, RULE_RESUME_STATE, "result", "a state_update before it", slice(NULL, 0));
-	/* Before its response to session/close the agent reports, with an idle state, that the work has ended. */
+	/* The agent must report an idle state, which ends the work, before its response to session/close. */
 	if (counts && what == ACP_SESSION_CLOSE && data->running)
 		check_report(c, RULE_CANCELLED_TURN, "result", "an idle state before it", slice(NULL, 0));
 	data->running &= what != ACP_SESSION_CLOSE;
@@ -169,7 +169,7 @@ see_response(struct check *c, const struct session_event *e)
 	data->echoed |= data->several_reported || data->reported_id == data->accepted_id;
 }
 
-/* An idle state ends work, or only repeats: then neither has any work been reported, nor has the agent said anything. */
+/* Checks an idle state. It ends work, or only repeats one, if since then the agent reported no work and sent no message. */
 static void
 see_idle(struct check *c, struct check_session *data, const struct session_event *e)
 {
@@ -190,7 +190,7 @@ see_idle(struct check *c, struct check_session *data, const struct session_event
 	data->running = false;
 }
 
-/* The state of a session (v2). */
+/* Checks the state of a session (v2). */
 static void
 see_state(struct check *c, const struct session_event *e)
 {
@@ -256,7 +256,7 @@ change_call(struct check *c, const struct session_event *e)
 		check_report(c, RULE_TOOL_CALL_FINISHED, "params.update.status", "no other status after the final one", status);
 }
 
-/* No tool call is left open at the end of a turn, unless the turn was cancelled. */
+/* Checks that no tool call is open at the end of a turn, unless the turn failed or was cancelled (v1). */
 static void
 end_call(struct check *c, const struct session_call *call)
 {
@@ -286,11 +286,11 @@ static void
 check_permission(struct check *c, const struct session_event *e)
 {
 	const struct check_request *request = e->request->data;
-	/* In version 2 the agent cancels its requests itself. */
+	/* In version 2 not the client, but the agent cancels its permission requests after session/cancel. */
 	bool cancels = e->question->data && c->conn.version != 2;
 	struct slice outcome, id;
 
-	/* Without a response there is no message to look at. */
+	/* Without a response, c->message is another message. */
 	if (e->question->unfinished || !request || e->request->request->what != ACP_REQUEST_PERMISSION)
 		return;
 	outcome = json_path(c->message.msg.result, "outcome.outcome");
@@ -306,7 +306,7 @@ check_permission(struct check *c, const struct session_event *e)
 		check_report(c, RULE_PERMISSION_OPTION, "result.outcome.optionId", "an option that was offered", id);
 }
 
-/* --- all --- */
+/* --- all events and updates --- */
 
 void
 check_turn_event(struct check *c, const struct session_event *e)
@@ -324,7 +324,7 @@ check_turn_event(struct check *c, const struct session_event *e)
 		see_state(c, e);
 		break;
 	case SESSION_CLOSED:
-		/* The agent has ended what was open; queued prompts have no stop reason for that. */
+		/* session/close cancels the open turn; what becomes of queued prompts, the protocol does not say. */
 		if (c->conn.version != 2 && e->session->turn && !e->session->turn->next &&
 			e->message->message.request->what == ACP_SESSION_CLOSE)
 			e->session->turn->data = &cancelled;
@@ -396,7 +396,7 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	}
 	if (json_string_is(seen->kind, "usage_update"))
 		check_usage_update(c, data, update);
-	/* There are no events of what is replayed. */
+	/* lib/session reports no events of replayed tool calls. */
 	if (!session_is_replayed(s) || strncmp(seen->kind.p, "\"tool_call", 10) != 0 || json_type(json_get(update, "toolCallId")) != JSON_STRING)
 		return;
 	call = session_call_find(c->watch->sessions, s, json_get(update, "toolCallId"));

@@ -1,20 +1,20 @@
-/* --coverage: what of the schema the messages have used, of all that the two sides have offered. */
+/* --coverage: counts which names of the schema the messages use, of all that the capabilities of the two sides permit. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
 
-/* A name that the schema has, as one side sends it; peers do not add any. */
+/* A name of the schema, as one side sends it. Names that only the messages have are not counted. */
 struct covered {
 	const char *name;
-	const char *capability; /* that the other side has to advertise; NULL: none */
-	uint64_t n;             /* how often it was used */
+	const char *capability; /* the capability that the other side must advertise; NULL: none */
+	uint64_t n;             /* how often messages have used the name */
 	enum covered_kind kind;
 	enum acp_side from;
-	bool offered;           /* the other side has the capability, or need not */
+	bool offered;           /* the other side has advertised the capability, or none is needed */
 };
 
-/* Where the names stand in the schema: under which member of which message. */
+/* Which member of which message has the names of a kind, in the schema. */
 static const struct {
 	const char *what, *method, *member;
 	enum schema_part part;
@@ -29,9 +29,9 @@ static const struct {
 	[COVERED_STOP] = {"stop", "\"session/prompt\"", "stopReason", SCHEMA_RESPONSE, ACP_AGENT},
 };
 
-/* --- what there is --- */
+/* --- the names of the schema --- */
 
-/* name: a JSON string. */
+/* Finds an entry by its name, a JSON string; NULL: there is none. */
 static struct covered *
 find(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
 {
@@ -48,7 +48,7 @@ struct offer {
 	enum acp_side from;
 };
 
-/* A name of the schema of this connection. */
+/* Adds a name of the schema, or renews what the entry says about its capability. */
 static void
 offer(void *arg, struct slice name)
 {
@@ -92,7 +92,7 @@ coverage_offer(struct check *c)
 	}
 }
 
-/* --- what is used --- */
+/* --- the names that messages use --- */
 
 static void
 use(struct check *c, enum covered_kind kind, enum acp_side from, struct slice string)
@@ -103,7 +103,7 @@ use(struct check *c, enum covered_kind kind, enum acp_side from, struct slice st
 		one->n++;
 }
 
-/* The names in a list of objects. */
+/* Counts the names in a list of objects. */
 static void
 use_all(struct check *c, enum covered_kind kind, struct slice list)
 {

@@ -4,7 +4,7 @@
 
 #include "cmd/acp-check/check.h"
 
-/* One option a line, with its unit and default. The shell completes options and words from it. */
+/* Each option has a line, with its unit and default. The shell completes options and words from this text. */
 static const char help[] =
 	"usage: acp-check [OPTION]... FILE...                 check recordings (-: stdin)\n"
 	"       acp-check [OPTION]... [-- COMMAND [ARG]...]   check a stream, unchanged\n"
@@ -76,7 +76,7 @@ explain(const struct cli_argument *t)
 	cli_print(check_name, text.p);
 }
 
-/* The address of what a source begins with; NULL: the name of a page of the protocol's documents. */
+/* Returns the address of a rule's source ("": none); NULL: the source begins with the name of a page of the protocol. */
 static const char *
 base_of(const char *source)
 {
@@ -90,7 +90,7 @@ base_of(const char *source)
 	return NULL;
 }
 
-/* A line for each rule, and for each demand of the protocol that is none. */
+/* Prints a line for each rule, and for each demand of the protocol that no rule checks. */
 static void
 print_rules(const struct cli_argument *t)
 {

@@ -1,4 +1,4 @@
-/* --mcp: what became of each MCP server that a session declares, by the recordings of the servers. */
+/* --mcp: reports what became of each MCP server that a session declares, as the recordings of the servers show it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,32 +10,32 @@
 #include "lib/recording/home.h"
 #include "lib/run/proc.h"
 
-/* How far a server came; of several processes, the farthest. */
+/* How far a server got; with several processes, the farthest of them. */
 enum stage { STAGE_NEVER, STAGE_STARTED, STAGE_ASKED, STAGE_REFUSED, STAGE_TOOLLESS, STAGE_READY, STAGE_ASKED_TOOLS, STAGE_LISTED };
 static const char *const stages[] = {"never started", "started, no initialize", "no response to initialize", "an error to initialize",
 	"it offers no tools", "no tools/list", "no response to tools/list", "listed"};
 
-/* What the recordings of a server say. */
+/* The figures of a recording, or the sums for a server. */
 struct figures {
 	enum stage stage;
 	uint64_t starts, tools, calls, responses, errors;
-	uint64_t us, longest, ran; /* us: in calls; the longest of them; of the recordings */
-	int status;                /* waitpid's, of the last that did not end with 0; or 0 */
+	uint64_t us, longest, ran; /* us: the time of all calls; of the longest call; of the recordings */
+	int status;                /* from waitpid: of the last process that did not end with 0; or 0 */
 };
 
-/* A command is its arguments, each with a NUL after it. */
+/* A server that a session declares. A command is stored as its arguments, each with a NUL after it. */
 struct server {
 	struct buf name, type, command;
-	struct buf part;   /* the name as a part of a file's */
-	uint64_t declared; /* how often */
+	struct buf part;   /* the name as --wrap-mcp writes it in the names of files */
+	uint64_t declared; /* how often sessions declare it */
 	struct figures f;
 };
 
-/* A recording that is not known to be of a session. */
+/* A recording: of sessions, or of a server. */
 struct stream {
 	struct buf command;
 	const char *file;
-	bool session;      /* it is of one */
+	bool session;      /* it is a recording of sessions, not of a server */
 	struct figures f;
 };
 
@@ -47,7 +47,7 @@ struct mcp {
 	struct buf text;
 };
 
-/* Makes room for one more and clears it. NULL when out of memory. */
+/* Adds a zeroed element to an array. NULL: out of memory. */
 static void *
 add(void *array, size_t *n, size_t size)
 {
@@ -59,7 +59,7 @@ add(void *array, size_t *n, size_t size)
 	return memset(new + size * (*n)++, 0, size);
 }
 
-/* Appends a string of JSON as plain bytes, and NUL. 0, or -1 out of memory. */
+/* Appends the text of a JSON string, and a NUL; any other value is an empty text. 0, or -1 out of memory. */
 static int
 add_argument(struct mcp *m, struct buf *to, struct slice string)
 {
@@ -88,7 +88,7 @@ is_stdio(const struct server *s)
 	return strcmp(s->type.p, "stdio") == 0;
 }
 
-/* Removes the last one. */
+/* Removes the last server. */
 static void
 drop_server(struct mcp *m)
 {
@@ -169,7 +169,7 @@ begin(struct watch *w, const struct watch_start *start)
 	return add_arguments(m, &s->command, json_get(start->header, "command"));
 }
 
-/* lib/session is asked for requests and their responses only. */
+/* Needed, though it ignores all events: without it, watch would not run lib/session, which finds the request of a response. */
 static void
 happened(struct watch *w, const struct session_event *e)
 {
@@ -198,11 +198,11 @@ message(struct watch *w, const struct message *original, const struct session_me
 			if (declare(m, value) < 0)
 				return -1;
 	} else if (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover")) {
-		/* Versions of MCP are dates. */
+		/* In MCP the version is a date, a string; only in ACP it is a number. */
 		s->session |= json_type(json_get(msg->params, "protocolVersion")) == JSON_NUMBER;
 		reach(&s->f, STAGE_ASKED);
 	} else if (json_string_is(msg->method, "tools/list")) {
-		/* It may have several pages. */
+		/* The list may have several pages; a request without a cursor begins it. */
 		s->f.tools = json_get(msg->params, "cursor").p ? s->f.tools : 0;
 		reach(&s->f, STAGE_ASKED_TOOLS);
 	} else if (json_string_is(msg->method, "tools/call")) {
@@ -224,9 +224,9 @@ event(struct watch *w, const struct record *record)
 	return 0;
 }
 
-/* --- whose recording it is --- */
+/* --- which server a recording is of --- */
 
-/* Is the name in that of the file, as a word, as it is or as --wrap-mcp writes it? */
+/* Does the file's name contain the server's as a word, as it is or as --wrap-mcp writes it? */
 static bool
 is_named(const struct stream *s, const struct server *server)
 {
@@ -243,7 +243,7 @@ is_named(const struct stream *s, const struct server *server)
 	return false;
 }
 
-/* Was it started by this command, perhaps with another before it? A recorder keeps that of its child. */
+/* Does the declared command end with the recorded one? It may begin with a recorder, which records the command of its child. */
 static bool
 is_started_by(const struct stream *s, const struct server *server)
 {
@@ -254,7 +254,7 @@ is_started_by(const struct stream *s, const struct server *server)
 		(before == 0 || whole->p[before - 1] == '\0');
 }
 
-/* The server with this command and this name; with the command; with the name. NULL: none. */
+/* Finds the server of a recording: by command and name, else by the command, else by the name. NULL: none. */
 static struct server *
 server_of(const struct mcp *m, const struct stream *stream)
 {
@@ -289,7 +289,7 @@ add_up(struct figures *to, const struct figures *f)
 
 /* --- the report --- */
 
-/* listed 2 tools, called 3 times, 1 error, 0.3 ms in calls, ran 1.2 s */
+/* Appends for example: listed 2 tools, called 3 times, 1 error, 0.3 ms in calls, ran 1.2 s */
 static int
 put_text(struct buf *to, const struct figures *f)
 {
@@ -341,7 +341,7 @@ put_server(const struct mcp *m, struct buf *to, const struct server *s)
 	return is_stdio(s) ? -(json_format(to, "%t: ", name) || put_text(to, &s->f)) : json_format(to, "%t: not recorded: %t\n", name, type);
 }
 
-/* A recording of a server that no session declares. */
+/* Appends a recording of a server that no session declares. */
 static int
 put_stream(const struct mcp *m, struct buf *to, const struct stream *s)
 {
@@ -383,7 +383,7 @@ finish(struct watch *w, int status)
 
 /* --- directories among the operands --- */
 
-/* The operands, and in the place of a directory the recordings in it and in its mcp; for directory_free. */
+/* Returns the operands, with the recordings in a directory and in its mcp in place of the directory. Freed by directory_free. */
 static char **
 files_of(char *const *operands)
 {

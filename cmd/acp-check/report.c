@@ -1,4 +1,4 @@
-/* Findings, as text, JSON, JUnit's XML, commands of a GitHub workflow or SARIF. */
+/* Writes findings as text, JSON, JUnit's XML, commands of a GitHub workflow, or SARIF. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,17 +9,17 @@
 enum {
 	EXCERPT = 60,  /* bytes of a value in the report for people */
 	WRITTEN = 400, /* bytes of a value in the reports for programs */
-	EXAMPLES = 20, /* findings of a rule in a JUnit report */
+	EXAMPLES = 20, /* findings of a rule, at most, in a JUnit report and in a group at a terminal */
 };
 
-/* The method of the message, without quotes and escapes; valid until the next. */
+/* Returns the method of the message, without quotes and escapes; valid until c->text changes. */
 static struct slice
 method_of(struct check *c)
 {
 	return c->where.message ? slice_cut(json_text(message_method(c->where.message), &c->text), WRITTEN) : slice(NULL, 0);
 }
 
-/* agent session/update response */
+/* Appends the sender and the method: agent session/update response */
 static int
 put_message(struct check *c, struct buf *to)
 {
@@ -30,7 +30,7 @@ put_message(struct check *c, struct buf *to)
 		(w->message && w->message->msg.kind == MSG_RESPONSE && buf_add_string(to, " response")));
 }
 
-/* params.x: expected a string, found 5 */
+/* Appends for example: params.x: expected a string, found 5 */
 static int
 put_finding(struct buf *to, const char *path, const char *expected, struct slice found)
 {
@@ -43,7 +43,7 @@ put_finding(struct buf *to, const char *path, const char *expected, struct slice
 		json_format(to, cut ? "expected %t, found %t..." : "expected %t, found %t", slice_of(expected), excerpt));
 }
 
-/* FILE:12: 3.141593 agent session/update */
+/* Appends the place of a finding: FILE:12: 3.141593 agent session/update */
 static int
 put_where(struct check *c, struct buf *to)
 {
@@ -55,7 +55,7 @@ put_where(struct check *c, struct buf *to)
 		json_format(to, w->timed ? ": %s " : ": ", time) || put_message(c, to));
 }
 
-/* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
+/* Appends a line: FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
 static int
 put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
@@ -78,7 +78,7 @@ report_wrapped(struct buf *to, const char *text, const char *indent)
 			r = buf_printf(to, "\n%s", indent);
 			column = strlen(indent);
 		}
-		/* A word that is longer than a line. */
+		/* A word that is longer than a line is broken, between two characters. */
 		for (n = n > WIDTH - column ? WIDTH - column : n; (text[n] & 0xc0) == 0x80; n--)
 			;
 		r |= buf_printf(to, "%s%.*s", column > strlen(indent) ? " " : "", (int)n, text);
@@ -87,7 +87,7 @@ report_wrapped(struct buf *to, const char *text, const char *indent)
 	return r | buf_add_string(to, "\n");
 }
 
-/* Its rule is that of the group. */
+/* Appends a finding without its rule, which the heading of the group names. */
 static int
 put_in_group(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
@@ -99,7 +99,7 @@ put_in_group(struct check *c, struct buf *to, enum rule_id rule, const char *pat
 	return report_wrapped(to, text.p, "    ");
 }
 
-/* What is kept is as much as a JUnit report has. */
+/* Appends the rules that were broken, by level, each with its first findings. */
 static int
 put_groups(struct check *c, struct buf *to)
 {
@@ -122,7 +122,7 @@ put_groups(struct check *c, struct buf *to)
 	return r;
 }
 
-/* ::error file=s.rec,line=12,title=schema::agent session/update: params.x: expected a string, found 5 */
+/* Appends a command: ::error file=s.rec,line=12,title=schema::agent session/update: params.x: expected a string, found 5 */
 static int
 put_github(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
@@ -151,7 +151,7 @@ put_sarif_begin(struct buf *to)
 	return r | buf_add_string(to, "]}},\"results\":[");
 }
 
-/* The name of a file as a relative reference, or as a URI where it is absolute. */
+/* Appends the name of a file: a relative one as a relative reference, an absolute one as a URI. */
 static int
 put_uri(struct buf *to, struct slice name)
 {
@@ -302,7 +302,7 @@ put_junit(struct check *c, struct buf *to)
 		ci_junit_end(to));
 }
 
-/* 45 messages, 2 sessions: no findings */
+/* Appends for example: 45 messages, 2 sessions: no findings */
 static int
 put_verdict(const struct check *c, struct buf *to)
 {

@@ -16,19 +16,19 @@ enum rule_id {
 struct rule {
 	const char *name;
 	enum level level;
-	const char *what;   /* what breaks it: a sentence */
-	const char *source; /* where the protocol states it */
+	const char *what;   /* a sentence that says what breaks the rule */
+	const char *source; /* where the protocol states the rule */
 };
 
 extern const struct rule rules[RULES];
 
-/* What the protocol demands and no rule checks; the last has no text. */
+/* A demand of the protocol that no rule checks. `what` of the last one is NULL. */
 struct unchecked {
-	const char *page, *what, *why;
+	const char *page, *what, *why; /* why: the reason for which no rule can check it */
 };
 extern const struct unchecked unchecked[];
 
-/* By level: "violation", "tolerated", "note"; then NULL. */
+/* The names of the levels: "violation", "tolerated", "note"; then NULL. */
 extern const char *const level_names[LEVELS + 1];
 
 #endif

@@ -1,4 +1,4 @@
-/* What drives the tool: recordings, or a stream, which it does not change. */
+/* Runs the tool: reads recordings, or a stream, which it forwards unchanged. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,15 +8,15 @@
 /* The state of the watch. */
 struct run {
 	struct check check;
-	bool timed;       /* the file is a recording: its lines are records */
-	/* A line that is no record, before the first message of a file: noise, if bare messages follow. */
+	bool timed;       /* the file is a recording, so its lines are records, not bare messages */
+	/* A line before the first message of a file that is not a record: it is noise if bare messages follow. */
 	struct buf first;
 	const char *first_file; /* NULL: there is none */
 	uint64_t first_number;
 	struct json_error first_error;
 };
 
-/* The first line is noise (is_noise), or its file is of another format. */
+/* Reports the kept first line: as noise, or, in a file of another format, as malformed. */
 static void
 judge_first(struct run *r, bool is_noise)
 {
@@ -38,7 +38,7 @@ begin(struct watch *w, const struct watch_start *start)
 
 	if (r->first_file != w->file)
 		judge_first(r, false);
-	/* Who is attached receives the initialization of the stream again, but not the messages between that and now. */
+	/* An attached tool receives the initialization of the stream again, but not the messages from then until now. */
 	r->check.selected = start->selected || attached;
 	r->timed = start->header.p != NULL;
 	if (!start->same)
@@ -69,7 +69,7 @@ message(struct watch *w, const struct message *m, const struct session_message *
 	return -r->check.failed;
 }
 
-/* A line that is not a record: noise among bare messages, damage in a recording. A file of another format gets one line in all. */
+/* Handles a line that is not a record: noise among bare messages, damage in a recording. Another format is reported once. */
 static void
 read_bad(struct run *r, struct watch *w, const struct record *bad)
 {
@@ -145,7 +145,7 @@ finish(struct watch *w, int status)
 	bool missed;
 
 	judge_first(r, false);
-	/* A check that looked at no message has not passed. */
+	/* A check that found no message to check has not passed. */
 	missed = !c->reported && watch_missed(w);
 	if (o->coverage)
 		coverage_report(c);
@@ -170,7 +170,7 @@ check_run(const struct options *o)
 		.expects = true, .open = open_baseline, .begin = begin, .happened = happened, .message = message, .event = event, .finish = finish};
 	int status;
 
-	/* Findings in a stream, or in a file that grows, are written as they come. */
+	/* Findings in a stream, or in a file that grows, are written at once, so they cannot be grouped. */
 	r.check.grouped = o->format == CHECK_TEXT && o->frame.files && !o->frame.follow && !o->frame.output &&
 		(o->color == COLOR_ALWAYS || isatty(STDOUT_FILENO));
 	r.check.color = cli_wants_color(o->color, STDOUT_FILENO);

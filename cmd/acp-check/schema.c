@@ -9,7 +9,7 @@
 
 /* --- the types of the tables that scripts/schema-tables makes --- */
 
-/* Types of values, as bits; a number is an integer or a fraction. */
+/* The types of values, as bits. A number is an integer or a fraction. */
 enum {
 	SCHEMA_NULL = 1,
 	SCHEMA_BOOLEAN = 2,
@@ -20,19 +20,19 @@ enum {
 	SCHEMA_OBJECT = 64,
 };
 
-/* Flags of members. The three in the middle: what SDKs do with a wrong value. */
+/* Flags of members. ON_ERROR, ON_NULL and SKIP_ITEMS say what SDKs do with a wrong value. */
 enum {
 	SCHEMA_REQUIRED = 1,
-	SCHEMA_ON_ERROR = 2,   /* they use the default */
-	SCHEMA_ON_NULL = 4,    /* they use the default for null */
-	SCHEMA_SKIP_ITEMS = 8, /* items that are wrong are left out */
-	SCHEMA_PATH = 16,      /* an absolute path, or a list of them */
+	SCHEMA_ON_ERROR = 2,   /* SDKs use the default */
+	SCHEMA_ON_NULL = 4,    /* SDKs use the default for null */
+	SCHEMA_SKIP_ITEMS = 8, /* SDKs leave out wrong items */
+	SCHEMA_PATH = 16,      /* the value is an absolute path, or a list of absolute paths */
 };
 
 enum {
 	SCHEMA_ANY = 0xffff,     /* schema_node.extra: other members may have any value */
-	SCHEMA_OPEN = 0xfffe,    /* schema_branch.value: for all values of the tag that no other branch has */
-	SCHEMA_ALSO = 0xffff,    /* the branch has no tag */
+	SCHEMA_OPEN = 0xfffe,    /* schema_branch.value: the branch is for all values of the tag that no other branch has */
+	SCHEMA_ALSO = 0xffff,    /* schema_branch.value: the branch has no tag */
 };
 
 struct schema_range {
@@ -45,22 +45,22 @@ struct schema_member {
 	unsigned char flags;
 };
 
-/* value: the name that the tag has; then the tag is no member of the node. */
+/* value: the name that the tag has in this branch; then the branch's node does not list the tag as a member. */
 struct schema_branch {
 	unsigned short value, node;
 };
 
 /*
- * The numbers are indexes in the tables; 0: none (extra: members that are not listed are unknown); of a node: any value. A node with
- * branches is a union; types: other types it may have.
+ * The shorts are indexes in the tables, and range is one; 0: none. The node 0 accepts any value; with extra 0, unlisted members are
+ * unknown. A node with branches is a union: its types are those that a value may have besides the branches.
  */
 struct schema_node {
 	unsigned char types, nmembers, nvalues, nbranches, min_length, min_items, range;
-	bool open, one, meta;       /* values: others are extensions; branches: exactly one holds; members: schema_meta is one of them */
+	bool open, one, meta;       /* open: other values may be; one: exactly one branch holds; meta: schema_meta is a member */
 	unsigned short members, values, items, extra, branches, tag;
 };
 
-/* Rows of nodes, and of methods: where the request and its response, and a notification go, and their nodes. */
+/* Rows of nodes and of methods. to, side: which side receives the request, and the notification; then their nodes. */
 #define OBJECT(t, at, n) {.types = (t), .meta = true, .members = (at), .nmembers = (n)}
 #define LIST(t, of) {.types = (t), .items = (of)}
 #define STRING(t, at, n, others) {.types = (t), .values = (at), .nvalues = (n), .open = (others)}
@@ -72,26 +72,26 @@ struct schema_node {
 
 #include "cmd/acp-check/schema_tables.inc"
 
-/* --- how they are read --- */
+/* --- how the tables are read --- */
 
 enum {
-	SHORT = 48, /* so many values of a list are named at most */
-	ROOM = 8,   /* for findings of each level that those of lesser ones do not take */
+	SHORT = 48, /* values that a finding names, at most */
+	ROOM = 8,   /* findings for which each level has room that less severe levels cannot take */
 };
 
-/* A tag of a union that the value has been taken through. */
+/* The tag by which a union has chosen a branch for the value. */
 struct tag {
-	const struct tag *outer;
+	const struct tag *outer; /* of the union around this one; or NULL */
 	unsigned name;
 };
 
-/* Where a value stands: the member or item of another. */
+/* The place of a value: a member or an item of another value. */
 struct location {
 	const struct location *up;
-	struct slice key; /* with its quotes; p NULL: */
-	const char *name; /* of the outermost, and of a member that is missing; NULL: an item */
-	size_t index;
-	const struct tag *tag; /* members that need no check; or NULL */
+	struct slice key; /* of a member, with its quotes; else p NULL */
+	const char *name; /* of the outermost value, and of a missing member; NULL: key or index */
+	size_t index;     /* of an item */
+	const struct tag *tag; /* the tags of the value, which unions have checked; or NULL */
 };
 
 static void check_value(struct schema_findings *, unsigned node, unsigned flags, struct json_iter *, const struct location *);
@@ -104,7 +104,7 @@ schema_of(unsigned version, bool unstable)
 
 const char schema_source[] = SCHEMA_SOURCE;
 
-/* Is this JSON string the name? Most have no escapes. */
+/* Is this JSON string the name? Most strings have no escapes, so they are compared first as they are. */
 static bool
 is_name(struct slice string, unsigned name)
 {
@@ -137,7 +137,7 @@ schema_method(const struct schema *schema, struct slice name)
 	return NULL;
 }
 
-/* The names that the member has in a value of the node, or further inside. Is it there? */
+/* Calls `name` for each name that the first member so called has, in the node or further inside. Is there such a member? */
 static bool
 names_in(unsigned node, const char *member, void (*name)(void *, struct slice), void *arg)
 {
@@ -188,7 +188,7 @@ put_path(struct buf *to, const struct location *p)
 	return p->key.p ? json_unescape(p->key, to) : p->name ? buf_add_string(to, p->name) : buf_printf(to, "[%zu]", p->index);
 }
 
-/* Begins a finding; what was expected, and a NUL, are then appended to the text. NULL: there is no room for it. */
+/* Begins a finding, and returns the text to which the caller appends the expectation and a NUL. NULL: there is no room for it. */
 static struct buf *
 find(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found)
 {
@@ -197,7 +197,7 @@ find(struct schema_findings *f, enum rule_id rule, const struct location *locati
 	f->errors += rule == RULE_SCHEMA || rule == RULE_UNKNOWN_UPDATE;
 	if (rule == RULE_SCHEMA && f->tolerated)
 		rule = RULE_SCHEMA_TOLERATED;
-	/* What is less is cut off first, so that what is worse still has room after it. */
+	/* Less severe findings get no more room first, so that a later, more severe one still has some. */
 	if (f->n + ROOM * (size_t)rules[rule].level >= SCHEMA_FINDINGS)
 		return NULL;
 	*at = (struct schema_finding){.rule = rule, .path = f->text.n, .found = found};
@@ -238,7 +238,7 @@ expect_types(struct schema_findings *f, const struct location *location, unsigne
 	f->failed |= buf_add(text, "", 1) < 0;
 }
 
-/* One of the node's values, or of the tags of its branches. */
+/* Adds a finding that expects one of the node's values, or of its branches' tags. */
 static void
 expect_name(struct schema_findings *f, enum rule_id rule, const struct location *location, struct slice found,
 	const struct schema_node *n)
@@ -253,9 +253,9 @@ expect_name(struct schema_findings *f, enum rule_id rule, const struct location 
 	f->failed |= text && ((all > SHORT && buf_add_string(text, ", ...") < 0) || buf_add(text, "", 1) < 0);
 }
 
-/* --- the same key twice --- */
+/* --- keys that an object has twice --- */
 
-/* A hash of a key, unescaped. */
+/* Returns a hash of a key without its escapes. */
 static uint64_t
 hash_key(struct schema_findings *f, struct slice key)
 {
@@ -278,7 +278,7 @@ by_hash(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The keys of the object that ends; first is where their hashes begin. */
+/* Checks the keys of an object at its end, and removes their hashes, which begin at `first`. */
 static void
 check_keys(struct schema_findings *f, size_t first, const struct location *location, struct slice object)
 {
@@ -307,7 +307,7 @@ value_at(const struct json_iter *it)
 	return json_value(&copy);
 }
 
-/* Is a number without a fraction, however it is spelled? */
+/* Is the number an integer, in any spelling? */
 static bool
 is_whole(struct slice number)
 {
@@ -368,7 +368,7 @@ check_number(struct schema_findings *f, const struct schema_node *n, unsigned ty
 		expect(f, RULE_SCHEMA, location, number, "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
 }
 
-/* POSIX, or as Windows has them: C:\ and \\server. */
+/* Is this an absolute path of POSIX, or of Windows (C:\ or \\server)? */
 static bool
 is_absolute(struct slice string)
 {
@@ -428,7 +428,7 @@ check_member(struct schema_findings *f, const struct schema_member *m, struct js
 	f->tolerated -= tolerant;
 }
 
-/* A member that the node does not list. */
+/* Checks a member that the node does not list. */
 static void
 check_unlisted(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *member)
 {
@@ -481,7 +481,7 @@ check_object(struct schema_findings *f, const struct schema_node *n, struct json
 
 /* --- unions --- */
 
-/* The value of the tag of the object at it; p NULL where it has none. */
+/* Finds the value of the tag in the object at `it`; p NULL: there is none. */
 static struct slice
 find_tag(const struct schema_node *n, const struct json_iter *it)
 {
@@ -495,11 +495,11 @@ find_tag(const struct schema_node *n, const struct json_iter *it)
 	return slice(NULL, 0);
 }
 
-/* What a try of a branch leaves. */
+/* The state of an attempt to check a value by the branches of a union. */
 struct attempt {
-	size_t first, n, errors; /* the findings of the best one so far */
-	size_t tried, held;
-	struct json_iter end;
+	size_t first, n, errors; /* of the best branch up to now: n findings from `first` on, and the number of all errors */
+	size_t tried, held;      /* how many branches were tried, and how many of these had no error */
+	struct json_iter end;    /* after the value */
 };
 
 static void
@@ -520,7 +520,7 @@ try_branch(struct schema_findings *f, struct attempt *a, unsigned node, unsigned
 	f->n = a->first + a->n;
 }
 
-/* No branch has this tag. */
+/* Adds a finding: no branch has this tag. An update that is an extension gets none. */
 static void
 expect_tag(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location, struct slice tag)
 {
@@ -534,7 +534,7 @@ expect_tag(struct schema_findings *f, const struct schema_node *n, struct json_i
 	json_value(it);
 }
 
-/* Is the value of a type that no branch has? Then that says more than what is wrong by one of them. */
+/* Does no branch permit the value's type? Then adds a finding that says so, which is clearer than the findings of a branch. */
 static bool
 expect_other_type(struct schema_findings *f, const struct schema_node *n, struct json_iter *it, const struct location *location)
 {
@@ -549,7 +549,7 @@ expect_other_type(struct schema_findings *f, const struct schema_node *n, struct
 	return true;
 }
 
-/* Of the branches that the value's tag allows, the one that holds, or is broken least, is the one that counts. */
+/* Checks a value by those branches that its tag allows. The findings of the branch with the fewest errors count. */
 static void
 check_union(struct schema_findings *f, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {

@@ -1,4 +1,4 @@
-/* What is known of the connection, and of the message that is checked: for all other files. */
+/* The state of the connection and the checked message, for all other files. */
 #include "cmd/acp-check/check.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ check_next(struct json_iter *it, struct slice *element)
 	return json_type(it->in) == JSON_ARRAY && json_next(it, &key, element);
 }
 
-/* The sender by the schema, where nothing else says it. */
+/* Finds the sender of a message by the schema, for streams that do not say who sent it. */
 static enum acp_side
 sender(const struct check *c, const struct msg *m)
 {
@@ -64,7 +64,7 @@ check_locate(struct check *c, const struct session_message *seen)
 	c->message = seen->message;
 	c->message.t = w->t;
 	c->message.from = seen->role == ACP_UNKNOWN ? sender(c, &seen->message.msg) : seen->role;
-	/* The request of a response would say whether that has lost its envelope. */
+	/* Responses to enveloped requests come without an envelope. If the request is unknown, it is taken for an enveloped one. */
 	if (seen->message.msg.kind == MSG_RESPONSE && !seen->request && c->conn.enveloped)
 		c->message.from = acp_other_side(c->message.from);
 	c->conn.seen[seen->message.from] = true;
