@@ -1,7 +1,4 @@
-/*
- * The frame beside a chain that runs: what comes is a copy of what passes one hop, as a recording, and goes nowhere from here.
- * Messages of the filter's own go back on the same socket, as records.
- */
+/* The transport beside a running chain: reads one hop's messages as a recording, and writes the filter's own ones as records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -57,9 +54,9 @@ open_attached(struct frame *f)
 	return EXIT_FAILED;
 }
 
-/* --- what is sent --- */
+/* --- sending --- */
 
-/* Sends a message of the filter's own. Of these no copy comes. */
+/* Sends a message of the filter's own. The chain sends back no copy of that message. */
 static int
 put_record(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *asked,
 	bool torn)
@@ -69,7 +66,7 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 
 	(void)block;
 	(void)torn;
-	/* A response says when its request came: its id alone may be that of another by now. */
+	/* A response has the time of its request: the id alone may belong to a later request by now. */
 	if (m->kind == MSG_RESPONSE)
 		asked = requests_find(f->requests, acp_other_side(direction_from(dir)), m->id);
 	if (m->kind == MSG_RESPONSE && asked)
@@ -78,9 +75,9 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 		|| buf_add_slice(&record, text) || buf_add_string(&record, "}\n") || endpoint_put(&f->near.end, NULL, buf_slice(&record)) ? -1 : 0;
 }
 
-/* --- what comes --- */
+/* --- receiving --- */
 
-/* Shows a record that is no message. */
+/* Reports a record that is not a message. */
 static void
 report(struct frame *f, const struct record *r)
 {
@@ -137,12 +134,12 @@ record_line(struct side *s, enum input_got got, const struct line *line)
 		return e < 0 ? -1 : 0;
 	if (r.kind == RECORD_HEADER && r.started > 0)
 		f->started = r.started;
-	/* While it is shown, its time is the time now. */
+	/* While a record is shown, frame_now is its time. */
 	if (r.timed) {
 		f->base = r.t;
 		f->began = loop_now(f->loop);
 	}
-	/* The filter begins with the chain's beginning, which the first record has. */
+	/* The filter begins only now, because the first record, a header, tells when the chain started. */
 	if (f->stage == STAGE_WAITING)
 		frame_begin(f);
 	if (f->failed)

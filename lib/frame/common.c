@@ -1,4 +1,4 @@
-/* What all parts of the frame ask and say. It calls none of them. */
+/* Small functions for all files of the frame. They use none of the other files. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ side_input(const struct side *s)
 	return s == &s->frame->far ? acp_side_name(ACP_AGENT) : s->frame->transport->input;
 }
 
-/* --- what is kept with a request --- */
+/* --- requests --- */
 
 struct pending *
 pending_of(struct request *r)
@@ -77,7 +77,7 @@ frame_put_id_prefix(const struct frame *f, struct buf *to)
 	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->first_pid);
 }
 
-/* --- time, and what is reported --- */
+/* --- time and reports --- */
 
 uint64_t
 frame_now(const struct frame *f)

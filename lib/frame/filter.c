@@ -1,4 +1,4 @@
-/* What a filter can do with what it is shown, and what it can send and ask for. */
+/* The functions by which filters hold messages, send, reply, and ask for the state of the stream. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "lib/frame/frame_parts.h"
 
-/* --- taking out of the stream --- */
+/* --- holding --- */
 
 static int
 copy_delivery(const struct delivery *s, struct held *h)
@@ -87,7 +87,7 @@ frame_held_is(const struct held *h, struct slice id)
 	return msg_scan(buf_slice(&h->text), &m, NULL) == MSG_REQUEST && msg_same_id(m.id, id);
 }
 
-/* Its request, if it has one, is not held any more. */
+/* Removes a held message or line from the list, and detaches its request. */
 static void
 remove_held(struct frame *f, struct held *h)
 {
@@ -131,7 +131,7 @@ frame_show_again(struct frame *f, struct held *h)
 
 /* --- sending --- */
 
-/* As if it had come from the side that the direction begins at. */
+/* Sends a message as if the sender of the direction had sent it. own: filter.response gets the response, with the tag. */
 static int
 send_message(struct frame *f, enum acp_direction dir, struct slice message, bool own, void *tag)
 {
@@ -196,7 +196,7 @@ frame_put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more
 	uint64_t before = output_so_far(&to->out);
 	int r = (!more && output_end_line(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
-	/* The side whose line is being shown has not sent these bytes: they must not couple it. */
+	/* These bytes must not couple the side whose line is being shown (flow.c): that side has not sent them. */
 	if (back->reading)
 		back->before += output_so_far(&to->out) - before;
 	return r;
@@ -244,7 +244,7 @@ void
 frame_keep_open(struct frame *f, enum acp_direction dir, bool open)
 {
 	f->kept_open[dir] = open;
-	/* Its reader sees the end only now: its grace period begins now. */
+	/* The reader of the direction sees its end only now, so that the grace period begins now. */
 	if (!open && f->transport->left)
 		f->transport->left(f);
 	frame_settle(f);
@@ -259,7 +259,7 @@ frame_close(struct frame *f, enum acp_direction dir)
 
 /* --- replying --- */
 
-/* It goes where the request came from. */
+/* Sends a reply to the sender of the held request, or (h NULL) the shown one. made: the status of making the text. */
 static int
 reply(struct frame *f, const struct held *h, const struct buf *text, int made)
 {
@@ -319,7 +319,7 @@ frame_respond(struct frame *f, struct request *r, struct slice response)
 	return message_put(f, direction_back(direction_of(r->from)), buf_slice(&text), NULL);
 }
 
-/* --- time, and words --- */
+/* --- the timer, the loop, the state --- */
 
 static void
 timer_expired(void *arg)

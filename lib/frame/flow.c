@@ -1,4 +1,4 @@
-/* The frame's flow: how the filter begins, what is read, when it waits, when it ends. */
+/* Starts the filter, reads and pauses the sides, and ends the filter. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
 
-/* What a direction may hold in lines that the filter has taken out of it. */
+/* Bytes of held lines: a direction that holds more is not read. */
 enum { HELD_MOST = 1024 * 1024 };
 
 /* --- the filter begins --- */
@@ -51,7 +51,7 @@ frame_begin(struct frame *f)
 {
 	int status = frame_refuse_unsuited(f, f->transport);
 
-	/* The log keeps its old contents until the chain has accepted us. */
+	/* A log file keeps its old contents until the chain has accepted us. */
 	if (status == 0 && f->transport->copies)
 		status = frame_log_open(f);
 	if (status == 0)
@@ -135,7 +135,7 @@ side_end(struct side *s)
 	side_ended(s);
 }
 
-/* The reader of this side's output has gone, or all of that is written. */
+/* The output of a side is closed: its reader has left, or the queue is written. */
 static void
 output_closed(struct side *s)
 {
@@ -148,7 +148,7 @@ output_closed(struct side *s)
 	}
 	if (error && s == &f->near && !f->transport->copies)
 		frame_client_left(f);
-	/* No grace period begins for the reader of what the filter has closed. */
+	/* A direction that the filter has closed begins no grace period for its reader. */
 	if (!error && !f->closed[s == &f->far ? ACP_DOWN : ACP_UP] && f->transport->left)
 		f->transport->left(f);
 }
@@ -231,7 +231,7 @@ frame_client_left(struct frame *f)
 		f->transport->left(f);
 }
 
-/* --- after all that happens --- */
+/* --- after each event --- */
 
 static bool
 is_written(const struct side *s)
@@ -275,7 +275,7 @@ pace(struct frame *f, struct side *s)
 	endpoint_pause(&s->end, paused || s->coupled || f->to[s->dir]->end.out.full);
 }
 
-/* Has everything come that will? */
+/* Will no further message come? */
 static bool
 is_over(const struct frame *f)
 {
@@ -312,7 +312,7 @@ settle(void *arg)
 		return;
 	if (f->exiting) {
 		pace(f, &f->near);
-		/* What the agent sends is read on and discarded: one that writes before it reads would not take what is queued. */
+		/* The agent's further output is read and discarded: an agent that writes before it reads would not take the queue. */
 		if (f->far.frame)
 			endpoint_pause(&f->far.end, is_written(&f->far));
 		if (all_written(f))

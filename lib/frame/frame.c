@@ -1,4 +1,4 @@
-/* The frame: choosing the transport, the beginning and the end. */
+/* Chooses the transport, begins and ends the frame. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ frame_free(struct frame *f)
 	while (f->requests && (r = requests_next(f->requests, NULL)))
 		request_forget(f, r);
 	requests_free(f->requests);
-	/* After the requests, which refer to what is held of them. */
+	/* Held messages are freed after the requests, which refer to them. */
 	while ((h = f->held)) {
 		f->held = h->next;
 		buf_free(&h->text);
@@ -76,7 +76,6 @@ frame_free(struct frame *f)
 	loop_free(f->loop);
 }
 
-/* 0, or an exit status. */
 static int
 prepare(struct frame *f)
 {
@@ -105,11 +104,11 @@ prepare(struct frame *f)
 	return EXIT_FAILED;
 }
 
-/* 0, or an exit status. */
+/* Opens the transport, and starts the filter unless that has to wait for input. 0, or an exit status. */
 static int
 open_transport(struct frame *f)
 {
-	/* At a terminal it is a pipe: nobody types the messages of a proxy chain. */
+	/* A terminal counts as a pipe: people do not type the messages of a proxy chain. */
 	bool typed = f->transport == &transport_undecided && isatty(STDIN_FILENO);
 	int status = frame_refuse_unsuited(f, typed ? &transport_pipe : f->transport);
 

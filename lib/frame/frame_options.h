@@ -1,4 +1,4 @@
-/* frame_options: what the command lines of all filters have in common; it fills in struct frame_options. */
+/* frame_options: the options that all filters have in common, read into struct frame_options. */
 #ifndef FRAME_OPTIONS_H
 #define FRAME_OPTIONS_H
 
@@ -7,29 +7,28 @@
 
 enum frame_way { FRAME_DETECTED, FRAME_PIPE, FRAME_LINK, FRAME_PROXY };
 
-/* What the command line says. */
 struct frame_options {
-	bool reads;              /* set by the tool: it reads recordings, too */
-	char **files;            /* the recordings, NULL-terminated; or NULL: a stream */
+	bool reads;              /* set by the tool: it can also read recordings */
+	char **files;            /* the recordings, NULL-terminated; NULL: the tool reads a stream */
 	const char *output;      /* --output, or NULL */
 	bool append;             /* --append */
 	enum frame_way way;      /* --way */
 	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
-	const char *hop;         /* --hop: which one of those that the chain relays: a number or a name; or NULL */
+	const char *hop;         /* --hop: the number or the name of a hop; or NULL */
 	char *const *command;    /* after --, or NULL */
 	size_t limit;            /* --max-line, bytes */
 	uint64_t grace;          /* --grace, us */
-	bool follow;             /* --follow (lib/watch): what is read may grow */
-	bool clean;              /* --clean: noise to stderr instead of on */
-	const int *signals;      /* signals for FRAME_SIGNAL besides SIGUSR1 with a log, 0 at the end; or NULL */
+	bool follow;             /* --follow (lib/watch): the recordings are read as they grow */
+	bool clean;              /* --clean: noise goes to stderr, and is not forwarded */
+	const int *signals;      /* signals that become FRAME_SIGNAL, 0 at the end; or NULL. With a log, SIGUSR1 does, too */
 };
 
-/* --max-line and --grace where they are not given. */
+/* The defaults of --max-line, in bytes, and --grace, in us. */
 enum { FRAME_LIMIT = 64 * 1024 * 1024, FRAME_GRACE = 5 * 1000 * 1000 };
 
-/* The options of every filter; and of one that watches a stream, or reads recordings, and writes what it finds. */
+/* The options of every filter; those of a tool that reads a stream or recordings, and writes a report. */
 extern const struct cli_option frame_options[], frame_watch_options[];
-/* What --help prints for --attach, --hop and --clean; for --follow (lib/watch); and for --way, --grace, --help and --version. */
+/* Texts of --help: for --attach, --hop and --clean; for --follow (lib/watch); for --way, --grace, --help and --version. */
 #define FRAME_HELP_WATCH \
 	"      --attach SOCKET|auto  watch a running stream; see acp-share\n" \
 	"      --hop N|NAME      this hop of the recording (0); of a stream, by name\n" \
@@ -44,11 +43,11 @@ extern const struct cli_option frame_options[], frame_watch_options[];
 	"  -V, --version         print the version\n"
 
 /*
- * For cmd only, as it ends the process where the command line makes no sense: reads all of it, the options of `into`, of which these
- * are a part, and the words after them: recordings, if the tool reads any, or a command. Notes the facts "recordings" and "a command".
+ * Reads a whole command line: the options into `into`, of which the frame_options are a part, and the words after them: recordings,
+ * if the tool reads any, or a command. Notes the facts "recordings", "one recording" and "a command". For cmd only: an error exits.
  */
 void frame_read(struct frame_options *, const struct cli_tool *, int argc, char **argv, void *into, struct cli_line *);
-/* Where nothing is named that is read, and this process is no part of a chain either (or always): standard input is a recording. */
+/* Makes standard input the recording if the command line names none. always: also if this process is a part of a chain. */
 void frame_read_stdin(struct frame_options *, bool always);
 
 #endif

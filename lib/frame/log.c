@@ -1,4 +1,4 @@
-/* The log beside the stream: nothing that happens to it stops the session. */
+/* The log beside the stream, whose errors never stop the session. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
 
-/* How long a slow reader of the log is waited for when all else is done. */
+/* How long the tool, when all else is done, waits for a slow reader of the log. */
 enum { PATIENCE_MS = 2000 };
 
 struct log *
@@ -52,7 +52,7 @@ frame_log_open(struct frame *f)
 	spec.path = l->path;
 	spec.append = l->append || cli_started_again();
 	spec.inputs = l->inputs;
-	/* An attached filter forwards nothing. Its output is as that of any command: a reader that leaves ends us. */
+	/* An attached filter forwards nothing. Without a path it writes to standard output, and a reader that leaves ends the tool. */
 	spec.output = f->options->attach;
 	if (spec.output && !spec.path)
 		signal(SIGPIPE, SIG_DFL);

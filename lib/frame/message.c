@@ -1,13 +1,13 @@
-/* Lines come in, messages are shown to the filter, lines go on. */
+/* Reads lines, shows messages to the filter, and forwards lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
 
-/* --- what the filter changes in it --- */
+/* --- edits --- */
 
-/* A change that the filter makes to the message it is shown; with is at [at, at + n) of shown.with. */
+/* An edit of the message that is being shown: [at, at + n) of delivery.with replaces the bytes [from, to). */
 struct edit {
 	const char *from, *to;
 	size_t at, n;
@@ -70,7 +70,7 @@ forget_oldest(struct frame *f, const struct request *newest)
 	struct request *r = NULL;
 	struct pending *p;
 
-	/* The oldest that is not the filter's own: those always get a response. */
+	/* The filter's own requests are kept, for they always get a response. */
 	do {
 		r = requests_next(f->requests, r);
 		p = r ? r->owner : NULL;
@@ -89,11 +89,11 @@ pair(struct frame *f, struct delivery *s)
 		s->request = requests_open(f->requests, s->message.from, s->message.t, m);
 		if (!s->request)
 			return -1;
-		/* Where someone has joined both directions of a pipe they pair up all the same. */
+		/* Even in a one-way pipe requests are worth keeping: somebody may have joined both directions in it. */
 		if (f->transport->lossy && requests_count(f->requests) > REQUESTS_ONE_WAY)
 			forget_oldest(f, s->request);
 	}
-	/* In a proxy chain the transport has found the request already, by the id of its own hop, even where the sender's id was null. */
+	/* In a proxy chain the transport has found the request by the conductor's id, even if the sender's id was null. */
 	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
 	if (!s->request)
@@ -107,9 +107,9 @@ pair(struct frame *f, struct delivery *s)
 }
 
 /*
- * Who sends in a pipe: the method says so, and a response comes from the side that all else came from. Only where both sides have
- * been seen, someone has joined the two directions, and the response's request decides. The response to initialize shows it first:
- * no client's has a number there.
+ * Finds the sender of a message in a pipe: the method names it, and a response comes from the side that sent all other messages. If
+ * both sides have sent, somebody has joined both directions: ACP_UNKNOWN, and the response's request decides. The response to
+ * initialize shows the agent, for no response of a client has a number as its protocolVersion.
  */
 static enum acp_side
 sender_in_pipe(struct frame *f, const struct msg *m)
@@ -125,7 +125,7 @@ sender_in_pipe(struct frame *f, const struct msg *m)
 	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
 }
 
-/* A second response to a request of the filter's own: the other side did not send that request. */
+/* Drops a response that has an id of the filter's own without an open request: the other side did not send that request. */
 static bool
 reject_stray_response(struct frame *f, const struct delivery *s)
 {
@@ -140,7 +140,7 @@ reject_stray_response(struct frame *f, const struct delivery *s)
 	return true;
 }
 
-/* Calls filter.message, or filter.response for a request of its own. A request that the filter drops is forgotten. */
+/* Calls filter.message, or filter.response for a response to the filter's own request. Forgets a request that the filter drops. */
 static enum verdict
 judge(struct frame *f, struct delivery *s)
 {
@@ -204,7 +204,7 @@ frame_open_request(struct frame *f, enum acp_direction dir, struct slice id)
 	struct request *r = id.p ? requests_find(f->requests, from, id) : NULL;
 	const struct pending *p;
 
-	/* Not a request of the filter's own. There may be several: the sender may have used an id again after the filter responded. */
+	/* Skips requests that the filter sent or has responded to: after such a response the sender may have used the id again. */
 	for (; r; r = requests_next(f->requests, r)) {
 		p = r->owner;
 		if (r->from == from && !(p && p->from_filter) && msg_same_id(r->id, id))
@@ -215,14 +215,14 @@ frame_open_request(struct frame *f, enum acp_direction dir, struct slice id)
 
 /* --- out --- */
 
-/* The open request that has this id on the wire, where `asker` sends. */
+/* Finds the open request of `asker` that has this id on the wire. */
 static struct request *
 request_of(struct frame *f, enum acp_side asker, struct slice id)
 {
 	return f->transport->find ? f->transport->find(f, id) : requests_find(f->requests, asker, id);
 }
 
-/* Asks a filter that works on lines: does it go on? */
+/* Shows a line to a filter that works on lines. Does the line go on? */
 static bool
 passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
@@ -234,7 +234,7 @@ passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 	f->delivery = &s;
 	verdict = f->filter->line(f->filter->state, f, dir, l);
 	f->delivery = outer;
-	/* A request that is dropped gets no response. */
+	/* A request that the filter drops gets no response. */
 	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, NULL) == MSG_REQUEST)
 		r = request_of(f, f->from[dir]->from, m.id);
 	if (r)
@@ -267,7 +267,6 @@ message_put(struct frame *f, enum acp_direction dir, struct slice text, struct r
 	struct json_error error;
 	struct msg m;
 
-	/* What a filter made of a message must be a message. */
 	if (msg_scan(text, &m, &error) == MSG_NOISE) {
 		frame_warn(f, "the result of an edit is not a message (%s at byte %zu): dropped", error.what, error.at);
 		return 0;
@@ -290,7 +289,7 @@ plain_message(struct side *s, const struct line *line, const struct msg *m, bool
 	return message_show(s->frame, s->dir, s->from, line->block, line->text, m, NULL, torn);
 }
 
-/* An error in place of a response that cannot be forwarded, where its request is open. */
+/* Sends an error in place of a response that cannot be forwarded, if its request is open. */
 static int
 replace_response(struct side *s, uint64_t number, struct slice id)
 {
@@ -306,7 +305,7 @@ replace_response(struct side *s, uint64_t number, struct slice id)
 	return msg_scan(made.text, &m, NULL) == MSG_RESPONSE ? s->frame->transport->message(s, &made, &m, false) : 0;
 }
 
-/* A line is discarded: the peer that would wait for ever gets an error (HACKING.md, rule 5). */
+/* Sends an error to the peer that would wait for a discarded line (HACKING.md, rule 5). unknown: the kind to assume in doubt. */
 static int
 reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg_kind unknown, const char *why)
 {
@@ -325,7 +324,7 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 	return line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
 }
 
-/* Noise is discarded where it cannot be routed, and with --clean. */
+/* Is noise discarded? With --clean, in a proxy chain, and by filters that do more than watch. */
 static bool
 discards_noise(const struct frame *f)
 {
@@ -347,7 +346,7 @@ handle_noise(struct side *s, const struct line *line, bool torn, struct json_err
 	return reply_for_discarded(s, line->number, line->text, MSG_NOISE, why.what);
 }
 
-/* A piece of a long line that is discarded. Its id may come last, so the reply waits for its end. */
+/* Discards a piece of a long line. The error reply waits for the end of the line, because the id may come last. */
 static int
 discard_piece(struct side *s, const struct line *piece)
 {
@@ -369,7 +368,7 @@ handle_long_line(struct side *s, const struct line *line)
 {
 	struct frame *f = s->frame;
 	struct json_error why = {f->options->limit, "longer than --max-line"};
-	/* A line of the filter's own must not land inside one that passes piece by piece. */
+	/* A filter that works on lines may send lines of its own, which must not land inside a line that passes piece by piece. */
 	bool discarded = discards_noise(f) || f->filter->line;
 	struct endpoint *to = &f->to[s->dir]->end;
 

@@ -1,4 +1,4 @@
-/* The options that all filters share. */
+/* Reads the options that all filters have in common. */
 #include <locale.h>
 #include <string.h>
 
@@ -22,14 +22,14 @@ const struct cli_option frame_watch_options[] = {
 	{0},
 };
 
-/* A stream that runs is connected already, and recordings are not. */
+/* A running stream is connected already, and a recording needs no connection. */
 static const struct cli_rule rules[] = {
 	{"--way|--grace|--clean", NULL, "--attach|recordings"},
 	{"--way", NULL, "a command"},
 	{NULL, NULL, NULL},
 };
 
-/* The words after the options: recordings, or after "--" a command. */
+/* Reads the words after the options: recordings, or after "--" a command. */
 static void
 read_words(struct frame_options *o, const struct cli_line *line)
 {
@@ -40,7 +40,7 @@ read_words(struct frame_options *o, const struct cli_line *line)
 		end++;
 	if (line->dashes || (o->reads && *end))
 		o->command = line->dashes ? words : end + 1;
-	/* A chain that runs: nothing is started here, and nothing passes. */
+	/* An attached tool starts no command, and reads only the running chain. */
 	if (o->attach && o->command)
 		cli_die(EXIT_USAGE, name, "--attach joins a running stream, and takes no command");
 	if (o->attach && *words)

@@ -1,4 +1,4 @@
-/* The transports without a form of their own: a pipe, a link, and standard input while nobody knows what it is. */
+/* The transports of plain messages: a pipe, a link, and standard input before its first message shows what it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,13 +11,13 @@
 #include "lib/frame/frame_parts.h"
 
 enum {
-	LINK_IN = 6, /* the far side of a link (UCSPI): read it here ... */
-	LINK_OUT,    /* ... write it here */
+	LINK_IN = 6, /* the descriptor from which a link (UCSPI) reads the agent's side, ... */
+	LINK_OUT,    /* ... and the one to which it writes */
 	EARLY_MOST = 64,
 	PEEK = 4096,
 };
 
-/* --- one direction, or two that somebody has joined --- */
+/* --- a pipe: one direction, or both, joined by somebody --- */
 
 const struct transport transport_pipe = {
 	.name = "pipe",
@@ -33,7 +33,7 @@ const struct transport transport_pipe = {
 	.put = plain_put,
 };
 
-/* --- the far side is on two more descriptors (UCSPI) --- */
+/* --- a link: the agent's side is on two more descriptors (UCSPI) --- */
 
 static bool
 is_open(int fd)
@@ -49,7 +49,7 @@ link_is_offered(void)
 	return is_open(LINK_IN) && is_open(LINK_OUT) && proto && strcmp(proto, "ACP") == 0;
 }
 
-/* A conductor's first message says that we are a proxy. It is written at once, so it is there whole. */
+/* Waits for the first message. Is it from a conductor, to a proxy? A conductor writes it at once, so that it comes whole. */
 static bool
 first_is_proxy(void)
 {
@@ -111,7 +111,7 @@ const struct transport transport_link = {
 	.put = plain_put,
 };
 
-/* --- not known yet: the first message says whether this is a proxy chain --- */
+/* --- undecided: the first message shows whether this is a proxy chain --- */
 
 static int
 decide(struct frame *f, const struct transport *t)

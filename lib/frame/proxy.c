@@ -1,7 +1,6 @@
 /*
- * The frame as a proxy of a chain: one pipe pair with the conductor. Each
- * envelope that is read becomes a plain message of its direction, and each message that is written gets
- * its envelope again. Requests that are written have ids of ours; responses get the sender's id back.
+ * The transport of a proxy in a chain, with one pair of pipes to the conductor for both directions. Takes messages out of their
+ * envelopes, and puts them into envelopes again to send them. Requests get ids of ours, and their responses the senders' ids again.
  */
 #include <stdlib.h>
 
@@ -10,9 +9,9 @@
 
 #include "lib/frame/frame_parts.h"
 
-enum { SHORT = 1024 }; /* bytes of a message that are copied rather than held */
+enum { SHORT = 1024 }; /* bytes: a message that is not longer is copied, not held */
 
-/* A request that we have sent to the conductor, by the id that we gave it. */
+/* A request to the conductor, by the id that we gave it. */
 struct sent_request {
 	uint64_t id;
 	struct request *request;
@@ -61,22 +60,22 @@ request_of(struct frame *f, struct slice id)
 
 /* --- in --- */
 
-/* What the conductor's message is without its envelope: its slices are still those of the line, or what is spliced in. */
+/* A message of the conductor's without its envelope. The slices of msg lie in the line, or in the text of a splice. */
 struct plain {
 	enum acp_direction dir;
 	struct msg msg;
 	struct splices splices;
-	struct request *request; /* of a response */
+	struct request *request; /* of a response: its request */
 };
 
-/* As a request it would be another, unknown method. */
+/* Is the message a $/cancel_request? A request of that name is an unknown method. */
 static bool
 is_cancel(const struct msg *m)
 {
 	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
 }
 
-/* The response to that request which the filter holds: to its sender it is still open. */
+/* Finds the held response to a request, which is still open for its sender. */
 static struct held *
 held_response(struct frame *f, struct slice id)
 {
@@ -88,7 +87,7 @@ held_response(struct frame *f, struct slice id)
 	return NULL;
 }
 
-/* It goes the way of the request that it names, by the id that its sender gave it. An unknown or finished one is ignored. */
+/* Sends a cancellation the way of the request that it names, by the id of that request's sender. 1: that request is not open. */
 static int
 route_cancel(struct frame *f, const struct msg *m, struct plain *p)
 {
@@ -128,7 +127,7 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 
 	if (msg_open_envelope(m, &p->msg, NULL, &why) < 0)
 		return refuse_envelope(f, m, ACP_ERR_PARAMS, why);
-	/* Unwrapped it would be taken for an envelope of the conductor's. */
+	/* The inner envelope would be taken for one of the conductor's. */
 	if (p->msg.what == ACP_PROXY_SUCCESSOR)
 		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
 	p->dir = ACP_UP;
@@ -152,7 +151,7 @@ route_response(struct frame *f, const struct msg *m, struct plain *p)
 	return 0;
 }
 
-/* 0; 1 where it goes nowhere; -1 out of memory. */
+/* Makes a plain message of a conductor's message. 0; 1: it is not forwarded; -1 out of memory. */
 static int
 make_plain(struct frame *f, const struct msg *m, struct plain *p)
 {
@@ -180,7 +179,7 @@ make_plain(struct frame *f, const struct msg *m, struct plain *p)
 	}
 }
 
-/* Text in parts as a line in a block of its own; NULL out of memory. */
+/* Joins parts to a line in a new block, with a newline; the caller drops the block. NULL out of memory. */
 static struct block *
 line_of(const struct iovec *parts, size_t n, struct slice *text)
 {
@@ -235,7 +234,7 @@ show_message(struct side *s, const struct line *line, const struct msg *m, bool 
 
 /* --- out --- */
 
-/* How a message is changed for the conductor's pipe. */
+/* The changes to a message for the conductor's pipe. */
 struct rewrite {
 	struct splices splices;
 	struct buf with;
@@ -256,7 +255,7 @@ rewrite_cancel(struct frame *f, enum acp_direction dir, const struct msg *m, str
 	return 0;
 }
 
-/* 0; 1 where it is not to be sent; -1 out of memory. */
+/* Finds the changes to a message. 0; 1: it must not be sent; -1 out of memory. */
 static int
 rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, struct request *r, struct rewrite *w)
 {
@@ -266,7 +265,7 @@ rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, st
 		return 0;
 	if (is_cancel(m))
 		return rewrite_cancel(f, dir, m, w);
-	/* The filter has made a request of it. */
+	/* The filter has turned another message into a request. */
 	if (m->kind == MSG_REQUEST && !r)
 		r = requests_open(f->requests, direction_from(dir), frame_now(f), m);
 	if (dir == ACP_DOWN && msg_wrap(m, f->dialect, NULL, &w->splices, &w->with) < 0)
@@ -280,7 +279,7 @@ rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, st
 	return 0;
 }
 
-/* In one piece, for a filter that works on lines. */
+/* Sends a message in one piece, for a filter that works on lines. */
 static int
 put_whole(struct frame *f, enum acp_direction dir, struct slice text, const struct rewrite *w)
 {
@@ -306,7 +305,7 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 
 	if (output_end_line(&to->out) < 0)
 		return -1;
-	/* A short one is copied into one piece: that costs less than to hold its block and to write it in five. */
+	/* To copy a short message into one piece costs less than to hold its block and to write five pieces. */
 	if (text.n <= SHORT)
 		block = NULL;
 	n = splice_parts(text, w->splices.at, w->splices.n, parts);

@@ -1,4 +1,4 @@
-/* The frame around an agent that it has started: its three pipes, its life and its end. */
+/* The transport around an agent that the tool starts: the agent's three pipes, its life and its end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ relay_stderr(void *arg, enum input_got got, const struct line *line)
 	bool whole = got == INPUT_LINE;
 	SCOPED struct buf plain = {0};
 
-	/* A piece of a very long line that ends it has its newline. */
+	/* The last piece of a very long line includes the newline. */
 	if (got == INPUT_PIECE && line->last && e.text.n > 0 && e.text.p[e.text.n - 1] == '\n') {
 		e.text.n--;
 		whole = true;
@@ -52,7 +52,7 @@ report_discarded(struct frame *f)
 
 	if (a->discarded == 0)
 		return;
-	/* Queued among the others, however slowly they are read. */
+	/* The notice joins the queue of lines, even if our stderr is read slowly. */
 	if (buf_printf(&line, "%s: %" PRIu64 " lines of the agent's standard error were left out", f->filter->name,
 		a->discarded) == 0)
 		endpoint_put_line(&a->err, NULL, buf_slice(&line), false);
@@ -100,27 +100,27 @@ extend_exit_timer(struct frame *f)
 	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 }
 
-/* The client has left and the agent has not, or the agent has and its pipes have not ended. */
+/* The client has left and the agent still runs, or the agent has ended and its pipes are still open. */
 static void
 exit_timer_expired(void *arg)
 {
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
-	/* The client has left, and the agent is slow to read what is queued, but reads. */
+	/* After the client has left, a slow agent may still read its queue. */
 	bool reads = endpoint_can_write(&f->far.end) && f->far.end.out.n > 0 && f->far.end.out.written > a->last_written;
 
 	if (a->state == AGENT_ENDED && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
-		/* The client has not read yet: the agent is not late. */
+		/* The agent's output waits for the client to read, so that the agent is not late. */
 		loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	} else if (a->state == AGENT_ENDED) {
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
 		endpoint_drain(&a->log);
-		/* A process that the agent has started may hold its input, too, and not read it. */
+		/* A process that the agent has started may hold the agent's input, too, and not read it. */
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
 	} else if (!a->stopped && (reads || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
-		/* The agent, or its reader, may wait for what the filter holds. */
+		/* The agent, or the client, may wait for lines that the filter holds. */
 		extend_exit_timer(f);
 	} else {
 		if (!a->stopped)
@@ -131,7 +131,7 @@ exit_timer_expired(void *arg)
 	}
 }
 
-/* An agent that has closed its output has nothing more to say: as if the client had left it. */
+/* After an agent has closed its output, acts as if the client had left: the agent has nothing more to say. */
 static void
 wrap_left(struct frame *f)
 {
@@ -153,7 +153,6 @@ open_stderr(struct frame *f, int fd)
 	return err < 0 ? 0 : endpoint_open(&a->err, f->loop, -1, err, 0);
 }
 
-/* 0, or the exit status that says why not. */
 static int
 wrap_open(struct frame *f)
 {
@@ -199,7 +198,7 @@ wrap_status(const struct frame *f)
 	return a->state == AGENT_ENDED && !a->stopped ? proc_status(a->status) : 0;
 }
 
-/* Nothing of it is left running: its group lives until it is reaped. */
+/* Ends all processes of the agent, whose process group exists until the agent is reaped. */
 static void
 wrap_close(struct frame *f)
 {
@@ -212,7 +211,7 @@ wrap_close(struct frame *f)
 	loop_reap(f->loop, &a->child);
 	endpoint_close(&a->log);
 	report_discarded(f);
-	/* A reader of our standard error that is merely slow gets what is queued. */
+	/* A slow reader of our standard error still gets the queue. */
 	endpoint_flush(&a->err, LAST_STDERR_MS, INT_MAX);
 	endpoint_close(&a->err);
 }
