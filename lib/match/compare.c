@@ -5,29 +5,29 @@
 #include "lib/match/digest.h"
 #include "lib/match/rows.h"
 
-/* Bytes: a longer string is not looked up as an id where none is expected. */
+/* Bytes: a longer string is not looked up as an id, in members that need not hold one. */
 enum { ID_MOST = 256 };
 
-/* A position in a message, from here up to the root. */
+/* A position in a message: a list of members and elements up to the root. */
 struct position {
 	const struct position *up;
 	struct slice key;  /* of a member, with its quotes; or p NULL */
 	size_t index;      /* of an element of an array */
-	bool foreign;      /* names of members are not the protocol's */
-	bool metadata;     /* it counts at MATCH_EXACT only */
+	bool foreign;      /* the names of members here are not the protocol's */
+	bool metadata;     /* it is compared at MATCH_EXACT only */
 	const struct acp_member *member;
 };
 
 struct walk {
 	const struct compare *c;
-	struct slice session; /* recorded */
+	struct slice session; /* the recorded one; or p NULL */
 	struct slice request; /* the recorded message's JSON-RPC id, which is not compared */
 	enum acp_method what;
-	bool response;        /* to such a request */
+	bool response;        /* the message is a response to a request of this method */
 	struct buf path, a, b; /* scratch */
-	bool quiet;   /* ids are learned, nothing is reported */
+	bool quiet;   /* ids are learned, and no differences are reported */
 	bool differs;
-	bool stopped; /* one difference is enough */
+	bool stopped; /* the rest is not compared */
 	bool failed;  /* out of memory */
 };
 
@@ -77,7 +77,7 @@ report(struct walk *w, const struct position *at, enum difference_kind kind, str
 		return;
 	w->differs = true;
 	if (!w->c->differs) {
-		/* Ids are learned to the end. */
+		/* One difference is enough, but ids are learned from the whole message. */
 		w->stopped = !w->c->learn;
 		return;
 	}
@@ -100,12 +100,12 @@ same_number(struct walk *w, struct slice a, struct slice b)
 	if (slice_eq(a, b))
 		return true;
 	w->a.n = w->b.n = 0;
-	/* One spelling for all spellings of a number. One with an exponent out of bounds is compared as it is written. */
+	/* All spellings of a number have one key. A number with an exponent out of bounds has none, and is compared by its spelling. */
 	return json_number_key(a, &w->a, &integer) == 0 && json_number_key(b, &w->b, &integer) == 0 &&
 		slice_eq(buf_slice(&w->a), buf_slice(&w->b));
 }
 
-/* Does the name of a member end as those of ids do: id, taskId, task_id, ids? */
+/* Does the name of a member end like the names of ids: id, taskId, task_id, ids? */
 static bool
 names_id(struct slice key)
 {
@@ -114,11 +114,11 @@ names_id(struct slice key)
 	end -= key.n > 3 && end[-1] == 's';
 	if (end - key.p < 3 || (end[-1] | 32) != 'd' || (end[-2] | 32) != 'i')
 		return false;
-	/* Not "valid". */
+	/* "valid" is no such name. */
 	return end[-2] == 'I' || !(end[-3] >= 'a' && end[-3] <= 'z');
 }
 
-/* Ids of any kind that stand for each other, under a name that looks like one of an id? */
+/* Are two strings corresponding ids of any kind, in a member with a name like that of an id? */
 static bool
 are_learned_ids(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
@@ -180,14 +180,14 @@ compare_directory(struct walk *w, const struct position *at, struct slice a, str
 
 static void compare(struct walk *, const struct position *, struct slice a, struct slice b);
 
-/* What one of the two has: the other is p NULL. */
+/* Reports a value that only one message has; the other value is p NULL. */
 static void
 report_alone(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
 }
 
-/* Where only one of the two has it, the other is p NULL. */
+/* Compares the values of a member. If only one message has the member, the other value is p NULL. */
 static void
 compare_member(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
 {
@@ -203,19 +203,19 @@ compare_member(struct walk *w, const struct position *up, struct slice key, stru
 		return;
 	if (a.p && b.p)
 		compare(w, &at, a, b);
-	/* Some programs write null for what others leave out. */
+	/* Some programs write null for a member that others leave out. */
 	else if (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL)
 		report_alone(w, &at, a, b);
 }
 
-/* Members of an object, and digests of their names. */
+/* Members of an object, and the digests of their names. */
 struct members {
 	struct slice *keys, *values;
 	uint64_t *names;
 	size_t n;
 };
 
-/* The current member (key p NULL: none) and all after it. 0, or -1 out of memory. */
+/* Collects the current member (key p NULL: none) and all members after it. 0, or -1 out of memory. */
 static int
 collect_members(struct walk *w, struct members *to, struct json_iter it, struct slice key, struct slice value)
 {
@@ -249,12 +249,12 @@ free_members(struct members *m)
 	free(m->names);
 }
 
-/* What is left of two objects when their members have no longer the same order. 0, or -1 out of memory. */
+/* Compares the rest of two objects from where their members no longer have the same order. 0, or -1 out of memory. */
 static int
 compare_unordered(struct walk *w, const struct position *at, struct slice a, struct slice b, const struct members *x,
 	struct members *y)
 {
-	/* partner[i]: the index in y of the member that has the name of x's member i; of several of a name, the first of the first. */
+	/* partner[i]: the index in y of the member that has the name of x's member i; members of equal names are paired in order. */
 	size_t *partner = calloc(x->n + 1, sizeof(*partner)), last = 0, j;
 	bool ordered = true;
 
@@ -266,7 +266,7 @@ compare_unordered(struct walk *w, const struct position *at, struct slice a, str
 	}
 	for (size_t i = 0; i < x->n; i++) {
 		if (partner[i] != ROWS_ALONE && !json_string_eq(x->keys[i], y->keys[partner[i]]))
-			partner[i] = ROWS_ALONE; /* the digests of two names are the same by chance */
+			partner[i] = ROWS_ALONE; /* two names have the same digest by chance */
 		if (partner[i] == ROWS_ALONE)
 			continue;
 		ordered &= partner[i] >= last;
@@ -320,7 +320,7 @@ compare_arrays(struct walk *w, const struct position *up, struct slice a, struct
 	struct slice key, value, other;
 	bool more_a, more_b;
 
-	/* The elements of an array of directories are directories; all others have no name. */
+	/* The elements of an array of directories are directories; the elements of other arrays are no known members. */
 	if (at.member && !at.member->cwd)
 		at.member = NULL;
 	for (; !w->stopped; at.index++) {
@@ -337,7 +337,7 @@ compare_arrays(struct walk *w, const struct position *up, struct slice a, struct
 
 /* --- any value --- */
 
-/* true and false are of one type. */
+/* Returns the type of a value; true and false count as one type. */
 static enum json_type
 type_of(struct slice value)
 {
@@ -346,7 +346,7 @@ type_of(struct slice value)
 	return type == JSON_FALSE ? JSON_TRUE : type;
 }
 
-/* Each side makes its JSON-RPC ids in its own way, numbers or strings; those of ACP keep their type. */
+/* Are both values ids? JSON-RPC ids may be numbers on one side and strings on the other; ids of ACP have the same type on both. */
 static bool
 are_ids(enum acp_id what, struct slice a, struct slice b)
 {
@@ -416,7 +416,7 @@ compare_values(const struct compare *c, struct slice recorded, struct slice live
 
 /* --- messages --- */
 
-/* A member of the message itself; absent and null are the same below exact. */
+/* Compares a member of the message itself, below MATCH_EXACT: null and absence are equal. */
 static void
 compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 {
@@ -431,7 +431,7 @@ compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 		report_alone(w, &at, a, b);
 }
 
-/* Are they of one kind, method and kind of update? Where they are not, all else would differ too. */
+/* Are kind, method and kind of update equal? If not, reports one difference only: all other values would differ, too. */
 static bool
 compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live)
 {
@@ -448,7 +448,7 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 		report(w, &method, DIFFERENCE_VALUE, recorded->method, live->method);
 		return false;
 	}
-	/* The other levels compare all of it. */
+	/* The higher levels compare the whole error. */
 	if (w->c->match == MATCH_METHOD && recorded->kind == MSG_RESPONSE && !recorded->error.p != !live->error.p) {
 		report_alone(w, &error, recorded->error, live->error);
 		return false;
@@ -459,7 +459,7 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 	return false;
 }
 
-/* Learns what the messages themselves say. */
+/* Learns the pair of a request's JSON-RPC ids, and the session that a response begins. */
 static int
 learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
 {

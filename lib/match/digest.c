@@ -4,7 +4,7 @@ struct walk {
 	const struct digest *d;
 	const char *id; /* the JSON-RPC id, which does not count */
 	enum acp_method what;
-	bool response; /* to such a request */
+	bool response; /* the message is a response to a request of this method */
 	struct buf text;
 	bool failed;
 };
@@ -79,7 +79,7 @@ of_number(struct walk *w, struct slice number)
 
 	w->text.n = 0;
 	if (json_number_key(number, &w->text, &integer) < 0)
-		return digest_bytes(number); /* its exponent is out of bounds */
+		return digest_bytes(number); /* the exponent is out of bounds */
 	return digest_bytes(buf_slice(&w->text));
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* An id of one side. The two of a pair follow each other in the table, the recorded one first. */
+/* An id of one side. The two ids of a pair follow each other in the table, the recorded one first. */
 struct id {
 	UT_hash_handle hh;
 	struct id *twin;
@@ -21,7 +21,7 @@ ids_new(bool keep_paths)
 	return ids;
 }
 
-/* A long session has any number of them: the oldest are forgotten. */
+/* Are the oldest ids of this kind forgotten, because a long session has any number of them? */
 static bool
 is_temporary(enum acp_id what)
 {
@@ -54,7 +54,7 @@ ids_free(struct ids *ids)
 	free(ids);
 }
 
-/* The side, what it names, its scope, and the value. */
+/* Makes the key of an id, in ids->key: side, kind, scope, value. 0, or -1 out of memory. */
 static int
 make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct slice value)
 {
@@ -74,7 +74,7 @@ make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct sli
 	return msg_id_key(value, key);
 }
 
-/* Under the key that was made last. */
+/* Finds the id with the side's latest key; or NULL. */
 static struct id *
 find(const struct ids *ids, enum side side)
 {
@@ -98,7 +98,7 @@ ids_judge(struct ids *ids, struct ids_scope at, struct slice recorded, struct sl
 	return a && a->twin == b ? IDS_SAME : IDS_CONFLICT;
 }
 
-/* Under the key that was made last. NULL out of memory. */
+/* Adds an id with the side's latest key. NULL out of memory. */
 static struct id *
 add(struct ids *ids, enum side side, enum acp_id what, struct slice value)
 {
@@ -117,7 +117,7 @@ add(struct ids *ids, enum side side, enum acp_id what, struct slice value)
 	return NULL;
 }
 
-/* A pair whose keys were made last. */
+/* Adds a pair with the latest keys of both sides. 0, or -1 out of memory. */
 static int
 add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice live)
 {
@@ -136,7 +136,7 @@ add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice 
 	return 0;
 }
 
-/* What is forgotten can be learned again: no more is lost than that it was the same then. */
+/* Makes room for a pair. A forgotten pair can be learned again; only a conflict with it stays unnoticed. */
 static void
 forget_oldest(struct ids *ids)
 {

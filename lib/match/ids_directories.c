@@ -1,10 +1,10 @@
-/* Directories that stand for others, and the paths below them. */
+/* Corresponding directories, and the paths below them. */
 #include "lib/match/ids_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* For a text whose session is not known the latest so many pairs of all sessions are tried. */
+/* The most pairs that are kept of all sessions together, for texts of a session that has no pairs. */
 enum { DIRECTORIES_MOST = 64 };
 
 /* A pair of directories, as plain text without a slash at the end. */
@@ -14,7 +14,7 @@ struct directory {
 	char bytes[];
 };
 
-/* Whose directories: a session's, or, until its response has come, those of a request that begins one. */
+/* The owner of pairs: a session, or until the response comes, a request that begins a session. */
 struct owner {
 	UT_hash_handle hh;
 	struct directory *directories;
@@ -68,7 +68,7 @@ find_owner(struct ids *ids, char what, struct slice id)
 	return o;
 }
 
-/* The same, made where there is none. NULL out of memory. */
+/* As find_owner, but makes a missing owner. NULL out of memory. */
 static struct owner *
 get_owner(struct ids *ids, char what, struct slice id)
 {
@@ -88,7 +88,7 @@ get_owner(struct ids *ids, char what, struct slice id)
 	return NULL;
 }
 
-/* Sorted by length, the longest first; of the same recorded directory the latest first, and with `replace` only that. */
+/* Adds a pair, the longest recorded directory first, of equal ones the latest. replace: removes an older pair of that directory. */
 static int
 add_directory(struct directory **at, struct slice recorded, struct slice live, bool replace)
 {
@@ -113,7 +113,7 @@ add_directory(struct directory **at, struct slice recorded, struct slice live, b
 	return 0;
 }
 
-/* To the pairs of all sessions: where there are too many the last in the list goes. */
+/* Adds a pair to those of all sessions. If there are too many, removes the last in the list, which has the shortest directory. */
 static int
 add_to_all(struct ids *ids, struct slice recorded, struct slice live)
 {
@@ -140,7 +140,7 @@ ids_is_directory(const struct ids *ids, struct slice string)
 	return !ids->keep_paths && string.n > 3 && string.p[0] == '"' && string.p[1] == '/';
 }
 
-/* Its plain text without slashes at the end. */
+/* Appends the plain text of a directory, without slashes at the end. 0, or -1 out of memory. */
 static int
 directory_text(struct slice string, struct buf *to)
 {
@@ -187,7 +187,7 @@ ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 	return 0;
 }
 
-/* Those of a session, the longest recorded ones first. */
+/* The pairs of a session, or of all sessions if it has none; the longest recorded directories first. */
 static const struct directory *
 directories_of(struct ids *ids, struct slice session)
 {
@@ -225,7 +225,7 @@ in_uri(const struct reading *r)
 	return r->at - r->text.p >= 3 && memcmp(r->at - 3, "://", 3) == 0;
 }
 
-/* Can a path begin here? Not in the middle of one. */
+/* Can a path begin here? A path cannot begin in the middle of another one. */
 static bool
 begins_path(const struct reading *r)
 {
@@ -246,7 +246,7 @@ hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* How many bytes of the text are this directory, percent-encoded in a URI; 0 where it is another. */
+/* The length of this directory in the text, percent-encoded in a URI; 0: the text has another one here. */
 static size_t
 directory_length(const struct reading *r, struct slice directory)
 {
@@ -265,7 +265,7 @@ directory_length(const struct reading *r, struct slice directory)
 		if (c != directory.p[i])
 			return 0;
 	}
-	/* A period after it may end a sentence. */
+	/* A period after the directory may end a sentence. */
 	after = p < end && *p == '.' ? p + 1 : p;
 	return after == end || !is_name_char(*after) ? (size_t)(p - r->at) : 0;
 }
@@ -294,7 +294,7 @@ skip_pair(const struct directory *d, struct reading *a, struct reading *b)
 	return found;
 }
 
-/* Skips n bytes that are the same in both. */
+/* Skips n bytes. False: they differ, and are not skipped. */
 static bool
 skip_same(struct reading *a, struct reading *b, size_t n)
 {
@@ -322,7 +322,7 @@ is_same(const struct directory *directories, struct slice recorded, struct slice
 	return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
 }
 
-/* Can there be no directory in this string? In JSON a slash may be escaped, but not left out. */
+/* Can the string hold no directory that differs on the other side? JSON may escape a slash, with a backslash. */
 static bool
 is_plain(const struct ids *ids, struct slice string)
 {
@@ -350,7 +350,7 @@ write_directory(struct slice directory, bool uri, struct buf *to)
 
 	if (!uri)
 		return buf_add_slice(to, directory);
-	/* What a URI's path may hold as it is (RFC 3986, section 3.3). */
+	/* The path of a URI may hold these characters unescaped (RFC 3986, section 3.3). */
 	for (size_t i = 0; i < directory.n; i++) {
 		c = directory.p[i];
 		if ((is_name_char(c) && (unsigned char)c < 0x80) || (c && strchr("/.~!$&'()*+,;=:@", c))
@@ -361,8 +361,8 @@ write_directory(struct slice directory, bool uri, struct buf *to)
 }
 
 /*
- * Appends text with the directories of one side in it replaced: by the other's, or, neutral, by a byte that is the same for both
- * sides (the number of the directory would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
+ * Appends text with the directories of one side replaced: by the other side's, or, neutral, by a byte that is the same for both
+ * (not by a number of the pair, for a directory may have several pairs). 1: the text has changed; 0: it has not; -1 out of memory.
  */
 static int
 write_text(const struct directory *directories, enum ids_place place, struct slice text, struct buf *to)

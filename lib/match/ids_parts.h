@@ -1,4 +1,4 @@
-/* ids_parts: what the files of ids share; for lib/match/ids*.c only. */
+/* ids_parts: declarations for lib/match/ids*.c only. */
 #ifndef MATCH_IDS_PARTS_H
 #define MATCH_IDS_PARTS_H
 
@@ -11,16 +11,16 @@ enum side { RECORDED, LIVE, SIDES };
 
 struct id;
 struct owner;     /* the directories of a session */
-struct directory; /* a pair of them */
+struct directory; /* a pair of directories */
 
 struct ids {
-	struct id *all;          /* of both sides */
+	struct id *all;          /* the ids of both sides */
 	size_t temporary;        /* pairs that may be forgotten */
-	size_t renamed;          /* of all pairs, those that differ */
+	size_t renamed;          /* pairs of different ids */
 	bool keep_paths;
-	bool moved;              /* some directory stands for another */
+	bool moved;              /* there is a pair of different directories */
 	struct owner *owners;
-	struct directory *directories;  /* of all sessions, each pair once, the longest recorded ones first */
+	struct directory *directories;  /* of all sessions, each pair once, the longest recorded directories first */
 	size_t ndirectories;
 	struct buf key[SIDES];   /* scratch */
 };

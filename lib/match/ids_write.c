@@ -1,4 +1,4 @@
-/* Recorded messages, written for the live side. */
+/* Writes recorded messages for the live side. */
 #include "lib/match/ids_parts.h"
 
 struct writing {
@@ -6,7 +6,7 @@ struct writing {
 	const struct msg *m;
 	enum acp_side from;
 	struct slice session, id;
-	const char *at;               /* it is written up to here */
+	const char *at;               /* the line is written up to here */
 	struct buf *to;
 };
 
@@ -19,7 +19,7 @@ replace(struct writing *w, struct slice value, struct slice with)
 	return 0;
 }
 
-/* A string that may hold paths. */
+/* Writes a string that may hold paths. */
 static int
 write_paths(struct writing *w, struct slice string)
 {
@@ -53,7 +53,7 @@ write_value(struct writing *w, const struct acp_member *member, struct slice val
 	return 0;
 }
 
-/* All members of the message but its method. */
+/* Writes all members of the message but the method. */
 static int
 write_members(struct writing *w)
 {

@@ -15,7 +15,7 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-/* As much is read again at once: what follows is likely to be next. */
+/* The bytes that are read again at once: the next text is likely to follow. */
 enum { BLOCK = 128 * 1024 };
 
 struct items_session {
@@ -27,7 +27,7 @@ struct items_session {
 
 /* --- the file --- */
 
-/* Copies all of a stream into a file without a name and closes it. The file, or -1 with errno. */
+/* Copies a stream into a file without a name, and closes the stream. Returns the file's descriptor, or -1 with errno. */
 static int
 spool(int from)
 {
@@ -77,7 +77,7 @@ items_open(struct items *s, const char *tool, const char *path, size_t limit, co
 	s->fd = open_file(tool, path);
 	if (!s->requests || s->fd < 0)
 		return -1;
-	/* A descriptor with a position of its own, or one that shares the position, which nothing else here needs. */
+	/* The reader gets a descriptor with a position of its own, or one that shares the position, which only the reader uses. */
 	fd = system_reopen(s->fd, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && lseek(s->fd, 0, SEEK_SET) == 0)
 		fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
@@ -129,7 +129,7 @@ items_find_session(struct items *s, struct slice id)
 	return found ? found->number : ITEM_NONE;
 }
 
-/* The same for one that may be new. ITEM_NONE out of memory. */
+/* As items_find_session, but adds an unknown session. ITEM_NONE out of memory. */
 static uint32_t
 add_session(struct items *s, struct slice id)
 {
@@ -169,7 +169,7 @@ items_method(struct items *s, struct slice method)
 
 /* --- reading --- */
 
-/* What a message is, and to what it belongs. 0, or -1 with errno. */
+/* Fills in the item of a message, with its session and pair. 0, or -1 with errno. */
 static int
 read_message(struct items *s, const struct record *r, struct item *item)
 {
@@ -179,7 +179,7 @@ read_message(struct items *s, const struct record *r, struct item *item)
 	s->any = true;
 	item->kind = (uint8_t)m->kind;
 	item->what = (uint16_t)m->what;
-	/* An error with a null id responds to nothing. */
+	/* An error with a null id has no request. */
 	if (m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m)))
 		request = requests_find(s->requests, acp_other_side(r->from), m->id);
 	if (request) {
@@ -256,10 +256,10 @@ items_next(struct items *s, struct record *r, uint32_t *item)
 	case RECORD_EOF:
 		return add_item(s, r, item);
 	case RECORD_HEADER:
-		/* A recording begins again: what is open will have no response. */
+		/* A recording begins again: open requests will have no response. */
 		requests_free(s->requests);
 		s->requests = requests_new();
-		/* It names the hops. */
+		/* The header names the hops, which s->again has to know. */
 		return s->requests && recording_line(s->again, r->raw, r->number, &header) >= 0 ? 0 : -1;
 	case RECORD_BAD:
 		if (r->torn && s->any)
@@ -287,7 +287,7 @@ items_missed(const struct items *s)
 	return !s->any;
 }
 
-/* --- what was read --- */
+/* --- items that were read --- */
 
 bool
 items_is_idle(const struct msg *m)
@@ -295,7 +295,7 @@ items_is_idle(const struct msg *m)
 	return m->what == ACP_SESSION_UPDATE && json_string_is(json_path(m->params, acp_update_state), acp_idle);
 }
 
-/* Fills the block with at least n bytes from an offset on. */
+/* Fills the block with at least n bytes from an offset on. 0, or -1 with errno. */
 static int
 fill(struct items *s, uint64_t at, size_t n)
 {
@@ -352,7 +352,7 @@ items_message(struct items *s, uint32_t item, struct msg *m)
 		*m = (struct msg){.text = text};
 	if (s->at[item].kind == MSG_RESPONSE)
 		m->what = (enum acp_method)s->at[item].what;
-	/* It was so when it was read first. */
+	/* If the kind is another than at the first reading, the file has changed. */
 	if ((uint8_t)m->kind == s->at[item].kind)
 		return 0;
 	errno = EIO;

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Rows whose lengths multiply to at most this are matched with the most pairs. */
+/* If the lengths of two rows multiply to at most this, the most pairs are found. */
 enum { CELLS = 256 * 1024 };
 
-/* A number of either row, and its index. */
+/* A number of a row, and its index. */
 struct entry {
 	uint64_t key;
 	size_t at;
@@ -22,11 +22,11 @@ by_key(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* The row by its numbers, equal ones in their order. NULL out of memory. */
+/* Sorts a row by its numbers, equal ones by their index. The caller frees the result. NULL out of memory. */
 static struct entry *
 sorted(const uint64_t *row, size_t n)
 {
-	/* Not one more than there are: a sanitizer sees each step beyond the end. */
+	/* Without a spare entry, so that a sanitizer sees each access beyond the end. */
 	struct entry *e = calloc(n ? n : 1, sizeof(*e));
 
 	for (size_t i = 0; e && i < n; i++)
@@ -71,7 +71,7 @@ pair_unique(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *pa
 int
 rows_rising(size_t *rising, size_t n)
 {
-	/* ends[l]: where a rising row of length l + 1 ends with the least number; before[i]: what comes before i in its row. */
+	/* ends[l]: the index of the least number that ends a rising row of length l + 1; before[i]: the index before i in its row. */
 	size_t *ends = calloc(n ? n : 1, sizeof(*ends)), *before = calloc(n ? n : 1, sizeof(*before));
 	size_t length = 0, low, high, middle, last, at;
 
@@ -101,11 +101,11 @@ rows_rising(size_t *rising, size_t n)
 	return ends && before ? 0 : -1;
 }
 
-/* Finds the most pairs. */
+/* Pairs as many equal numbers as possible, in their order. 0, or -1 out of memory. */
 static int
 match_window(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
-	/* most[i * w + j]: how many of a from i on and of b from j on find each other. */
+	/* most[i * w + j]: the most pairs of a from i on with b from j on. */
 	const size_t w = m + 1;
 	uint32_t *most = calloc((n + 1) * w, sizeof(*most)), *at;
 	size_t i, j;
@@ -156,7 +156,7 @@ rows_fill(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *part
 	return 0;
 }
 
-/* Divides the rows at what occurs once in each; where nothing does, equal ones are paired as far as they rise. */
+/* Divides the rows at the numbers that occur once in each. Without such numbers, pairs equal ones, and keeps those that rise. */
 static int
 divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
