@@ -1,4 +1,4 @@
-/* Digests: numbers that are the same for items that are the same, so that partners are found without comparing all with all. */
+/* Makes digests: equal items have equal digests, so that partners are found without comparing all with all. */
 #include "cmd/acp-diff/diff.h"
 
 struct naming {
@@ -15,7 +15,7 @@ note_name(void *arg, enum acp_id what, struct slice id)
 	struct buf *key = &naming->d->scratch;
 	struct name *n;
 
-	/* Sessions have partners already, and each run makes its own ids of requests. */
+	/* Sessions have partners already, and each run makes ids of its own for requests. */
 	if (what == ACP_ID_SESSION || what == ACP_ID_REQUEST)
 		return true;
 	key->n = 0;
@@ -42,7 +42,7 @@ item_name(const struct diff *d, const struct diff_item *item, size_t i)
 	return d->file[item_side(item)].names.at[item->names + i];
 }
 
-/* The digest at a level, of a text's joined pieces too. */
+/* Makes the digest of an item at a level; of a streamed text, with all its pieces. 0 or -1. */
 static int
 digest_item(struct diff *d, struct diff_item *item, struct digest *how, uint64_t *h)
 {
@@ -85,7 +85,7 @@ digest(struct diff *d, struct diff_item *item)
 	how.match = match < MATCH_SHAPE ? match : MATCH_SHAPE;
 	if (digest_item(d, item, &how, &item->alike[SHAPE]) < 0)
 		return -1;
-	/* Below params, too: rather what is the same altogether. */
+	/* FULL includes values even below MATCH_PARAMS, because items with equal values are the better partners. */
 	how.match = match > MATCH_PARAMS ? match : MATCH_PARAMS;
 	how.id = note_name;
 	how.arg = &naming;
@@ -125,7 +125,7 @@ make_digests(struct diff *d, bool common)
 				continue;
 			names = 0;
 			how.what = (enum acp_method)item->what;
-			/* A session may be in any directory, but one in the same is the better partner. */
+			/* A session may have any directory, but a session with the same directory is the better partner. */
 			if (item->kind == MSG_REQUEST && acp_opens_session(how.what) && digest_item(d, item, &how, &names) < 0)
 				return -1;
 			for (size_t k = 0; k < item->nnames; k++)

@@ -1,4 +1,4 @@
-/* A recording becomes sessions, turns and items. */
+/* Reads a recording into sessions, turns and items. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 
 static const char name[] = "acp-diff";
 
-/* A streamed text that may go on, by turn, kind and message id, or a tool call, by session and id. */
+/* A streamed text that may continue, by turn, kind and message id; or a tool call, by session and id. */
 struct chain {
 	UT_hash_handle hh;
 	struct diff_item *last; /* its latest message */
-	bool ended;        /* of a call */
+	bool ended;        /* of a tool call: it has ended */
 	char key[];
 };
 
@@ -76,7 +76,7 @@ add_turn(struct diff *d, struct diff_session *s)
 	return t;
 }
 
-/* The session of that number, or what belongs to none (0). NULL out of memory. */
+/* The session of a number, which is made if it is missing; 0: the items that belong to none. NULL out of memory. */
 static struct diff_session *
 get_session(struct diff *d, enum side side, uint32_t number)
 {
@@ -112,7 +112,7 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 	return e;
 }
 
-/* The key of the chain that an update belongs to, in d->scratch: 1; 0 where it belongs to none, -1 out of memory. */
+/* Makes the key of the chain that an update belongs to, in d->scratch. 1; 0: it belongs to none; -1 out of memory. */
 static int
 make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 {
@@ -124,7 +124,7 @@ make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 	d->scratch.n = 0;
 	if (buf_add(&d->scratch, &owner, sizeof(owner)) < 0)
 		return -1;
-	/* What makes no text longer, and says more than that, is no piece of it: usage, for example. */
+	/* At MATCH_EXACT, an empty chunk with _meta is no piece of a text: the _meta may report usage, for example. */
 	if (acp_chunk(m->params, &c) &&
 		!(d->options->match == MATCH_EXACT && c.text.n == 2 && json_path(m->params, "update._meta").p)) {
 		item->streamed = true;
@@ -139,7 +139,7 @@ make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 	return msg_id_key(call, &d->scratch) < 0 ? -1 : 1;
 }
 
-/* The pieces of one text are one, whatever comes between them, and so are the messages of one tool call. 0 or -1. */
+/* Adds an item to its chain: the pieces of a text, or the messages of a tool call, whatever comes between them. 0 or -1. */
 static int
 join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 {
@@ -150,7 +150,7 @@ join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 	if (r <= 0)
 		return r;
 	HASH_FIND(hh, f->chains, d->scratch.p, d->scratch.n, t);
-	/* An agent may give the id of a call that has ended to another one. */
+	/* After a tool call has ended, an agent may give its id to another one. */
 	if (t && !(t->ended && json_string_is(msg_update_kind(m), "tool_call"))) {
 		item->continues = true;
 		t->last->piece = item;
@@ -170,7 +170,7 @@ join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 
 /* --- messages --- */
 
-/* The message as the program has it, in d->text. The same as normalize_message. */
+/* Runs --normalize on a message, which is then in d->text. Returns the result of normalize_message, and reports errors of jq. */
 static enum normalized
 normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
 {
@@ -184,7 +184,7 @@ normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
 
 	d->text[side].n = 0;
 	if (item->kind == MSG_RESPONSE && item->pair != ITEM_NONE) {
-		/* The message lies where the request is read. */
+		/* The message is copied, because reading its request overwrites it. */
 		if (buf_add_slice(&text, m->text) < 0 || items_message(&f->items, item->pair, &of) < 0 ||
 			buf_add_slice(&method, of.method) < 0)
 			return NORMALIZE_FAILED;
@@ -203,11 +203,11 @@ normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
 	return result;
 }
 
-/* The turn of a message; a response has that of its request. NULL out of memory. */
+/* The turn of a message; a response belongs to the turn of its request. NULL out of memory. */
 static struct turn *
 turn_of(struct diff *d, enum side side, const struct item *item, const struct diff_item *request)
 {
-	/* A request that begins a session belongs to none, though it may name it. */
+	/* A request that begins a session belongs to no session, though it may name one. */
 	const bool outside = item->kind != MSG_RESPONSE && acp_opens_session((enum acp_method)item->what);
 	struct diff_session *s;
 	struct turn *t;
@@ -231,7 +231,7 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct di
 	return s->turns.at[s->working];
 }
 
-/* A message may end turns: a prompt's response, if it does not only accept the prompt, or an idle state. */
+/* Ends the turns that a message ends: a prompt's response, if it does not only accept the prompt, or an idle state. */
 static void
 end_turns(struct file *f, struct turn *t, const struct diff_item *request, const struct msg *m)
 {
@@ -264,7 +264,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	if (!t)
 		return -1;
 	if (responds && !request)
-		return 0; /* it is left out, and this with it */
+		return 0; /* the request is left out, and the response with it */
 	if (items_message(&f->items, index, &m) < 0)
 		return -1;
 	end_turns(f, t, request, &m);
@@ -286,7 +286,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	return join_chain(d, e, &m);
 }
 
-/* A line that is no message counts from MATCH_SHAPE up, a blank one where all has to be the same. */
+/* Adds a line that is not a message. It counts from MATCH_SHAPE on, a blank one at MATCH_EXACT only. 0 or -1. */
 static int
 put_noise(struct diff *d, enum side side, uint32_t index)
 {
@@ -307,7 +307,7 @@ put_noise(struct diff *d, enum side side, uint32_t index)
 
 /* --- all of it --- */
 
-/* 0, or an exit status. */
+/* Reads the items of a recording. 0, or an exit status after reporting the error. */
 static int
 read_items(struct file *f)
 {
@@ -325,7 +325,7 @@ read_items(struct file *f)
 	return r < 0 && errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
-/* 0 or -1. */
+/* Puts the items into sessions and turns. 0, or -1 with errno. */
 static int
 put_items(struct diff *d, enum side side)
 {
@@ -394,7 +394,7 @@ diff_free(struct diff *d)
 	}
 }
 
-/* --- what an item says --- */
+/* --- the contents of items --- */
 
 enum side
 item_side(const struct diff_item *item)
@@ -426,7 +426,7 @@ find_member(struct slice object, struct slice wanted)
 	return slice(NULL, 0);
 }
 
-/* Appends the state of a tool call after an update of it: what the update has, and what it does not change. 0 or -1. */
+/* Appends the state of a tool call after an update: the members of the update, and the unchanged ones. 0 or -1. */
 static int
 update_state(struct slice state, struct slice update, struct buf *to)
 {

@@ -82,11 +82,11 @@ compile_one(const char *option, const char *program)
 	return n;
 }
 
-/* What --normalize and --ignore make of a message, as one program; NULL where neither is given. */
+/* Compiles --normalize and --ignore to one program; NULL: neither is given. */
 static struct normalize *
 compile(const struct diff_options *o)
 {
-	/* On its own first, so that a mistake is reported where it was made. */
+	/* --normalize is first compiled alone, so that its errors are reported as its own. */
 	struct normalize *n = o->normalize ? compile_one("--normalize", o->normalize) : NULL;
 	SCOPED struct buf program = {0};
 

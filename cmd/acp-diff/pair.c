@@ -1,4 +1,4 @@
-/* Which session, turn and message of the one recording is which of the other. */
+/* Pairs the sessions, turns and messages of both recordings. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -33,8 +33,8 @@ is_in_direction(const struct diff_item *item, enum acp_direction dir)
 }
 
 /*
- * The items of turns in a direction that have to find a partner, in their order; responses are paired with their requests.
- * introducing: only the first to name an id. 0 or -1.
+ * Lists the items of turns in a direction that need partners, in their order, without responses, which are paired with their
+ * requests. introducing: only items that are the first to name an id. 0 or -1.
  */
 static int
 collect(const struct list *turns, enum acp_direction dir, bool introducing, struct list *to)
@@ -50,20 +50,20 @@ collect(const struct list *turns, enum acp_direction dir, bool introducing, stru
 	return 0;
 }
 
-/* Items that have to find partners. */
+/* The items of both sides that need partners. */
 struct rows {
 	struct list x, y;
-	size_t *partner; /* of each of x: its index in y, or ROWS_ALONE */
+	size_t *partner; /* of each item of x: the index of its partner in y, or ROWS_ALONE */
 };
 
-/* How items find partners. */
+/* A step of pairing: the items that become partners. */
 struct step {
 	enum likeness alike;
-	bool named;    /* those whose ids are partners already */
-	bool anywhere; /* not in the order of both */
+	bool named;    /* their ids with partners have to be each other's partners */
+	bool anywhere; /* they may have any order */
 };
 
-/* The digest of an item, and, named, of which of its ids have partners and which partners. */
+/* The key of an item: its digest; with step->named, joined with its ids that have partners. */
 static uint64_t
 make_key(const struct diff *d, const struct diff_item *item, const struct step *step)
 {
@@ -71,8 +71,8 @@ make_key(const struct diff *d, const struct diff_item *item, const struct step *
 	const struct name *n;
 
 	/*
-	 * Below params, what is the same altogether is a better partner only in the same order; but the directory says which
-	 * session is which.
+	 * Below MATCH_PARAMS, items with equal values are better partners only in the same order, except that a directory
+	 * identifies its session.
 	 */
 	if (step->alike == FULL && step->anywhere && d->options->match < MATCH_PARAMS &&
 		!(item->kind == MSG_REQUEST && acp_opens_session((enum acp_method)item->what)))
@@ -85,7 +85,7 @@ make_key(const struct diff *d, const struct diff_item *item, const struct step *
 	return key;
 }
 
-/* Returns how many have none. */
+/* Makes the keys of items. Returns how many items have no partner. */
 static size_t
 make_keys(const struct diff *d, const struct list *items, const struct step *step, uint64_t *keys)
 {
@@ -100,7 +100,7 @@ make_keys(const struct diff *d, const struct list *items, const struct step *ste
 	return n;
 }
 
-/* Joins what is alike: in the order of both, between those that have found each other, or anywhere. 0 or -1. */
+/* Pairs items with equal keys: in their order, between the items that have partners; or anywhere. 0 or -1. */
 static int
 pair_alike(struct diff *d, struct rows *r, const struct step *step)
 {
@@ -124,7 +124,7 @@ pair_alike(struct diff *d, struct rows *r, const struct step *step)
 	return result;
 }
 
-/* What has to find a partner in turns of both, step by step. 0 or -1. */
+/* Pairs the items of turns of both sides, step by step. 0 or -1. */
 static int
 pair_rows(struct diff *d, const struct list *a, const struct list *b, enum acp_direction dir, bool introducing,
 	const struct step *steps, size_t nsteps)
@@ -145,11 +145,11 @@ pair_rows(struct diff *d, const struct list *a, const struct list *b, enum acp_d
 	return r;
 }
 
-/* introducing: only what is the first to name an id, so that all later items find what that id stands for. 0 or -1. */
+/* Pairs a direction of two turns. introducing: only the first items that name an id: later items find its partner. 0 or -1. */
 static int
 pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_direction dir, bool introducing)
 {
-	/* What has changed has more likely stayed in its order than moved. */
+	/* A changed item has more likely kept its place than moved. */
 	static const struct step steps[] = {{FULL, true, false}, {FULL, true, true}, {CONTENT, true, false}, {CONTENT, true, true},
 		{SHAPE, true, false}, {KIND, true, false}, {CONTENT, false, false}, {CONTENT, false, true}, {SHAPE, false, false},
 		{KIND, false, false}, {SHAPE, false, true}, {KIND, false, true}};
@@ -158,7 +158,7 @@ pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_directio
 	return pair_rows(d, &x, &y, dir, introducing, steps, sizeof(steps) / sizeof(*steps));
 }
 
-/* What the agent says may come in another turn. 0 or -1. */
+/* Pairs messages of the agent that come in different turns. 0 or -1. */
 static int
 pair_across_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
 {
@@ -176,7 +176,7 @@ by_line(const void *x, const void *y)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* A key that items have in common if they are the same and identical with their partners; any other item has a key of its own. */
+/* A key that equal items have in common that are identical with their partners; any other item has a key of its own. */
 static uint64_t
 identical_key(const struct diff *d, const struct diff_item *item)
 {
@@ -186,7 +186,7 @@ identical_key(const struct diff *d, const struct diff_item *item)
 	return !item->request && key == make_key(d, item->partner, &how) ? key : (uintptr_t)item;
 }
 
-/* Identical items are partners in their order: none of them has moved past another. items: by line. 0 or -1. */
+/* Pairs identical items again, in their order, so that none has moved past another. items: sorted by line. 0 or -1. */
 static int
 uncross(struct diff *d, const struct list *items)
 {
@@ -220,7 +220,7 @@ uncross(struct diff *d, const struct list *items)
 static int
 find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 {
-	/* Responses to what belongs to no session come as those sessions interleave. */
+	/* Responses to requests outside sessions may come in any order, as sessions interleave. */
 	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
 	struct list items = {0};
 	struct diff_item *item;
@@ -250,7 +250,7 @@ end:
 
 /* --- turns --- */
 
-/* Two turns that are one, or one that is alone. 0 or -1. */
+/* Adds a section for two paired turns, or for one turn alone, and pairs their items. 0 or -1. */
 static int
 add_section(struct diff *d, struct turn *a, struct turn *b)
 {
@@ -270,8 +270,8 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 }
 
 /*
- * Two turns are one if they are the same, with the same prompt to the letter; else if they begin with that; else if they are the same at
- * the level, or their prompts are; else in their order.
+ * The steps that pair turns: first turns that are equal at the level and have identical prompts; then those with identical prompts;
+ * turns that are equal at the level; turns with prompts that are equal at the level; the others in their order.
  */
 enum { BY_BOTH, BY_PROMPT, BY_SUM, BY_PROMPT_LEVEL, BY_ORDER, STEPS };
 
@@ -289,7 +289,7 @@ turn_key(const struct turn *t, int step)
 	}
 }
 
-/* partner[i]: the turn of b that is turn i of a. 0 or -1. */
+/* Sets partner[i] to the index of the turn of b that turn i of a is paired with, or to ROWS_ALONE. 0 or -1. */
 static int
 match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
@@ -297,7 +297,7 @@ match_turns(const struct list *a, const struct list *b, size_t *partner)
 	uint64_t *keys = calloc(n, sizeof(*keys));
 	int r = keys ? 0 : -1;
 
-	/* What comes before the first prompt is no turn. */
+	/* The items before the first prompts are always paired. */
 	for (size_t i = 0; i < a->n; i++)
 		partner[i] = i == 0 ? 0 : ROWS_ALONE;
 	for (int step = BY_BOTH; r == 0 && step < STEPS; step++) {
@@ -309,7 +309,7 @@ match_turns(const struct list *a, const struct list *b, size_t *partner)
 	return r;
 }
 
-/* The sections of two sessions, in the order of the recording. 0 or -1. */
+/* Adds the sections of two sessions, in the order of the recorded one. 0 or -1. */
 static int
 add_sections(struct diff *d, const struct list *a, const struct list *b, const size_t *partner)
 {
@@ -342,7 +342,7 @@ pair_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
 
 /* --- sessions --- */
 
-/* The live session that stands for a recorded one, by the ids that have been learned. */
+/* The live session without a partner that corresponds to a recorded one, by the ids that have been learned; or NULL. */
 static struct diff_session *
 partner_by_id(struct diff *d, const struct diff_session *a)
 {
@@ -352,7 +352,7 @@ partner_by_id(struct diff *d, const struct diff_session *a)
 	uint32_t number = ITEM_NONE;
 	struct diff_session *b;
 
-	/* The same id on both sides is the same session, unless it is known to be another. */
+	/* Sessions of both sides with equal ids correspond, unless the id is known to correspond to another one. */
 	if (!id.p && ids_judge(d->ids, sessions, a->id, a->id) == IDS_NEW)
 		id = a->id;
 	if (id.p)
@@ -369,7 +369,7 @@ join_sessions(struct diff *d, struct diff_session *a, struct diff_session *b)
 	return ids_learn(d->ids, (struct ids_scope){.what = ACP_ID_SESSION}, a->id, b->id) == IDS_FAILED ? -1 : 0;
 }
 
-/* By their ids, and those that are left in the order of the recordings. */
+/* Pairs sessions by their ids, and the others in the order of the recordings. 0 or -1. */
 static int
 pair_sessions(struct diff *d)
 {
@@ -402,7 +402,7 @@ add_unpaired(struct diff *d, struct diff_session *s)
 	return 0;
 }
 
-/* Compares the sections from this one on. */
+/* Compares the sections from this one on. 0 or -1. */
 static int
 compare_sections(struct diff *d, size_t section)
 {
@@ -421,7 +421,7 @@ diff_run(struct diff *d)
 
 	a->partner = b;
 	b->partner = a;
-	/* What belongs to no session first: it says which session and which directory is which. */
+	/* The items of no session come first, because they show which sessions and directories correspond. */
 	if (make_digests(d, true) < 0 || pair_turns(d, a, b) < 0 || compare_sections(d, 0) < 0 || pair_sessions(d) < 0 ||
 		make_digests(d, false) < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* The report, in each format. */
+/* Writes the report, in each format. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/run/out.h"
 
-/* Bytes: of a prompt in a title; of a value, and how much of it before its first difference. */
+/* Bytes that are shown: of a prompt in a title; of a value, and of its part before the first difference. */
 enum { PROMPT_MOST = 72, VALUE_MOST = 240, BEFORE = 80 };
 
 static const char bold[] = "\033[1m", cyan[] = "\033[36m", red[] = "\033[31m", green[] = "\033[32m", normal[] = "\033[0m";
@@ -19,12 +19,12 @@ struct report {
 	struct out out;
 	bool color;
 	bool begun;
-	struct buf *to;  /* what is put goes there; NULL: to out */
-	bool failed;     /* with errno: nothing more is put */
+	struct buf *to;  /* the put functions write to it; NULL: to out */
+	bool failed;     /* memory ran out, a text could not be read, or out has failed */
 	struct buf text, value[SIDES], line; /* scratch; line: of a method's times */
 };
 
-/* --- what the formats share --- */
+/* --- for all formats --- */
 
 static void
 put_slice(struct report *r, struct slice s)
@@ -44,7 +44,7 @@ put(struct report *r, const char *format, ...)
 	put_slice(r, buf_slice(&r->text));
 }
 
-/* As plain text (text.h). */
+/* Puts a string as plain text (text.h). */
 static void
 put_plain(struct report *r, struct slice s)
 {
@@ -53,7 +53,7 @@ put_plain(struct report *r, struct slice s)
 	put_slice(r, buf_slice(&r->text));
 }
 
-/* "session/update tool_call": valid until the next value. */
+/* The label of an item (item_label), valid until the next label_of or value_of. */
 static struct slice
 label_of(struct report *r, const struct diff_item *item)
 {
@@ -62,7 +62,7 @@ label_of(struct report *r, const struct diff_item *item)
 	return buf_slice(&r->value[LIVE]);
 }
 
-/* What the user said to begin a turn: a JSON string, or p NULL. */
+/* The text of a turn's prompt: a JSON string, or p NULL. */
 static struct slice
 prompt_of(struct report *r, const struct turn *t)
 {
@@ -73,7 +73,7 @@ prompt_of(struct report *r, const struct turn *t)
 	return m.params.p ? acp_prompt_text(m.params) : slice(NULL, 0);
 }
 
-/* "session 1, turn 2: what the user said" */
+/* Puts the title of a section: "session 1, turn 2: the text of the prompt". */
 static void
 put_title(struct report *r, const struct section *s)
 {
@@ -99,7 +99,7 @@ put_title(struct report *r, const struct section *s)
 	put(r, start.n < text.n ? "…" : "");
 }
 
-/* The value of a difference on a side, as it is shown; p NULL where there is none. */
+/* The value that is shown of a difference on a side; p NULL: there is none. */
 static struct slice
 value_of(struct report *r, const struct found *f, enum side side)
 {
@@ -109,7 +109,7 @@ value_of(struct report *r, const struct found *f, enum side side)
 	return buf_slice(&r->value[side]);
 }
 
-/* "session/prompt: 1.5 s, 25 % more than 1.2 s", in r->line */
+/* Writes "session/prompt: 1.5 s, 25 % more than 1.2 s" to r->line. */
 static void
 time_line(struct report *r, const struct method_time *m)
 {
@@ -121,7 +121,7 @@ time_line(struct report *r, const struct method_time *m)
 		people_duration(b, m->us[LIVE]), more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED]))) < 0;
 }
 
-/* --- for people: it looks like a unified diff --- */
+/* --- text: for people, like a unified diff --- */
 
 static void
 put_color(struct report *r, const char *code)
@@ -130,7 +130,7 @@ put_color(struct report *r, const char *code)
 		put(r, "%s", code);
 }
 
-/* A value, or what lies around the byte at which it differs. */
+/* Puts a value, of a long one the part around the byte at which it differs. */
 static void
 put_value(struct report *r, struct slice value, size_t differs, char sign)
 {
@@ -149,7 +149,7 @@ put_value(struct report *r, struct slice value, size_t differs, char sign)
 	put(r, "\n");
 }
 
-/* Which message, by its records: " agent: session/update tool_call, -7 +8". */
+/* Puts the label of a message, and the lines of its records: " agent: session/update tool_call, -7 +8". */
 static void
 put_message(struct report *r, const struct diff_item *recorded, const struct diff_item *live)
 {
@@ -164,7 +164,7 @@ put_message(struct report *r, const struct diff_item *recorded, const struct dif
 		put(r, " +%" PRIu64, live->line);
 }
 
-/* The message before or after one that differs. */
+/* Puts the message before or after one that differs, unless the report has it anyway. */
 static void
 put_context(struct report *r, const struct found *f, bool after)
 {
@@ -183,7 +183,7 @@ put_context(struct report *r, const struct found *f, bool after)
 	put(r, "\n");
 }
 
-/* first: of those of its message. */
+/* Puts a difference. first: it is the first one of its message. */
 static void
 put_found(struct report *r, const struct found *f, bool first)
 {
@@ -252,7 +252,7 @@ plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "2 differences in 1 of 3 turns, 38 messages; 1 moved"; nothing of two that are the same, as diff(1) has it. */
+/* Puts "2 differences in 1 of 3 turns, 38 messages; 1 moved"; nothing without either, like diff(1). */
 static void
 text_end(struct report *r)
 {
@@ -277,7 +277,7 @@ text_end(struct report *r)
 	put(r, "\n");
 }
 
-/* --- for programs: an object a line for each difference, and one at the end --- */
+/* --- json: for programs, a line with an object for each difference, and one at the end --- */
 
 static void
 json_value_of(struct report *r, const char *name, struct slice value)
@@ -290,7 +290,7 @@ json_value_of(struct report *r, const char *name, struct slice value)
 	put(r, ",\"%s\":", name);
 	from = out->n;
 	put_slice(r, value);
-	/* A line is a line: white space in a message may be a newline only where somebody put it there by hand. */
+	/* The object has to stay on one line. In a message a newline can only be white space, which somebody has inserted by hand. */
 	for (; from < out->n; from++)
 		if (out->p[from] == '\n' || out->p[from] == '\r')
 			out->p[from] = ' ';
@@ -322,7 +322,7 @@ json_section(struct report *r, const struct section *s)
 		if (f->item[LIVE])
 			put(r, ",\"liveLine\":%" PRIu64, f->item[LIVE]->line);
 		put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
-		/* A message that only came elsewhere has no path. */
+		/* A message that has only moved has no path. */
 		if (!f->moved || f->kind == DIFFERENCE_ORDER)
 			json_text_of(r, "path", f->path);
 		if (!f->moved) {
@@ -347,7 +347,7 @@ json_end(struct report *r)
 		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
 }
 
-/* --- for CI systems: JUnit: a test case for each turn. Plain text has no characters that XML forbids --- */
+/* --- junit: for CI systems, a test case for each turn. Plain text has no characters that XML forbids --- */
 
 static void
 junit_begin(struct report *r)
@@ -391,7 +391,7 @@ junit_end(struct report *r)
 	r->failed |= ci_junit_end(out_buf(&r->out)) < 0;
 }
 
-/* --- for GitHub: a command for each difference, which stands beside its line in B --- */
+/* --- github: a command for each difference, which GitHub shows beside its line in B --- */
 
 static void
 github_section(struct report *r, const struct section *s)

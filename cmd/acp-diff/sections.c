@@ -1,4 +1,4 @@
-/* Compares partners, and notes what is missing, unexpected or moved. */
+/* Compares partners, and notes missing, unexpected and moved items. */
 #include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
@@ -7,14 +7,14 @@ struct pair {
 	struct diff *d;
 	struct section *section;
 	struct diff_item *recorded, *live;
-	const char *path; /* of a value that is compared alone, or NULL */
-	uint64_t line;    /* where differences are reported: also those of a text's later pieces */
+	const char *path; /* the path to report for a text that is compared alone; or NULL */
+	uint64_t line;    /* the line of all differences, also of those in a text's later pieces */
 	bool failed;
 };
 
-/* --- what is found --- */
+/* --- differences --- */
 
-/* Copies what has been found into the section. 0 or -1. */
+/* Adds a copy of a difference to the section, and counts it. 0 or -1. */
 static int
 add_found(struct diff *d, struct section *s, const struct found *f)
 {
@@ -69,7 +69,7 @@ compare_text(struct pair *p, struct compare *c)
 	return compare_values(c, buf_slice(&d->text[RECORDED]), buf_slice(&d->text[LIVE]));
 }
 
-/* The next piece in which something beside the text has changed, or NULL. */
+/* The next piece that differs from this one in more than the text; or NULL. */
 static struct diff_item *
 next_change(const struct diff_item *piece)
 {
@@ -81,8 +81,8 @@ next_change(const struct diff_item *piece)
 }
 
 /*
- * Two streamed texts: what their pieces say beside the text, each time that it changes, and the text. No agent cuts its text twice
- * into the same pieces: where one side has no further change, its last piece is compared again.
+ * Compares two streamed texts: their pieces without the text, each time that these change, and the whole texts. Agents do not cut a
+ * text twice into the same pieces: if one side has no further change, its last changed piece is compared again.
  */
 static int
 compare_pieces(struct pair *p, struct compare *c)
@@ -132,9 +132,9 @@ compare_items(struct diff *d, struct section *s, struct diff_item *recorded, str
 	return r < 0 || p.failed ? -1 : 0;
 }
 
-/* --- what has moved --- */
+/* --- moved items --- */
 
-/* The client's request that this responds to: later messages may depend on it. NULL for all else. */
+/* Of a response, the client's request, if later messages may depend on the response. NULL for all other items. */
 static const struct diff_item *
 client_request(const struct diff_item *item)
 {
@@ -146,13 +146,13 @@ client_request(const struct diff_item *item)
 }
 
 /*
- * Marks the client's messages that come before a response they may depend on, and requests that come after what may depend on
- * them. All else may come in another order, as acp-replay accepts it.
+ * Marks the client's messages that come before a response they may depend on, and the client's requests that come after messages
+ * which may depend on them. All other messages may come in another order, as acp-replay accepts it.
  */
 static void
 note_broken_order(const struct turn *t)
 {
-	/* Live lines: of the latest request that has its response by now, and of the first message of the client after it. */
+	/* Live lines: of the latest request that has its response by now; of the first of the client's later messages. */
 	uint64_t last = 0, first = UINT64_MAX;
 	const struct diff_item *k;
 	struct diff_item *item;
@@ -182,7 +182,7 @@ is_unpaired(const struct diff_item *item)
 		return false;
 	if (!item->request)
 		return true;
-	/* A response is missed where both have the request. */
+	/* A response is unpaired only if both sides have the request. */
 	return item->request->partner && !item->request->partner->response;
 }
 
@@ -224,7 +224,7 @@ compare_recorded(struct diff *d, struct section *s, struct diff_item *item)
 	return item->moved && !(item->request && item->request->moved) ? add_found(d, s, &moved) : 0;
 }
 
-/* By the recording's lines; what is not in it comes after what came before it in its direction. */
+/* Compares by the recorded line; an unexpected message has the line of the message before it in its direction. */
 static int
 by_line(const struct found *a, const struct found *b)
 {

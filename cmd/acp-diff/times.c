@@ -1,4 +1,4 @@
-/* --max-slower: how long responses took, method by method. */
+/* --max-slower: compares the times of responses, method by method. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -7,7 +7,7 @@
 
 enum { SAMPLES_LEAST = 5 };
 
-/* A request that has its response. */
+/* A request, and the time to its response. */
 struct sample {
 	uint64_t method, us;
 	uint32_t item;
@@ -27,7 +27,7 @@ by_name(const struct method_time *a, const struct method_time *b)
 	return slice_compare(a->name, b->name);
 }
 
-/* All of a recording that are compared, by their methods and times; n of them. NULL out of memory. */
+/* The n samples of a recording, sorted by method and time. The caller frees them. NULL out of memory. */
 static struct sample *
 samples_of(const struct file *f, size_t *n)
 {
@@ -47,7 +47,7 @@ samples_of(const struct file *f, size_t *n)
 	return s;
 }
 
-/* The samples of a method that both have: the first of each side, and how many. */
+/* Adds the times of a method that both recordings have. first, n: the samples of each side. 0, or -1 with errno. */
 static int
 add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n[SIDES])
 {
