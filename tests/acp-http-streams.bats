@@ -174,6 +174,7 @@ post() {
 		run streams flood "$PORT" "$kind"
 		assert_output closed
 	done
+	grep -qx 'acp-http: a client sends HTTP/2 frames that bring nothing: closing the connection' server
 	version=(--http2-prior-knowledge)
 	post -d "$initialize"
 	assert_equal "$STATUS" 200
