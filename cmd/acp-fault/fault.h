@@ -129,7 +129,7 @@ struct rule {
 	bool once;
 	bool timed, relative;  /* `at` is set; `at` counts from the first hit of the rule before this one */
 	uint64_t at;           /* us */
-	bool by_time;          /* it selects no messages: faults that need no message happen at the time `at` */
+	bool by_time;          /* the rule selects no messages: faults that need no message happen at the time `at` */
 	bool happened;         /* these faults have happened */
 	uint64_t first_hit;    /* us; UINT64_MAX: none yet */
 };
@@ -188,14 +188,14 @@ struct track {
 	bool hit;              /* at least one rule hits it: */
 	struct rule *hits[FAULTS];
 	struct buf id;         /* its id */
-	struct buf about;      /* it, as a record of the report begins */
+	struct buf about;      /* the beginning of a record of the report about it */
 	struct queue waiting;  /* lines that wait for another line to pass them: */
 	enum fault waiting_fault; /* FAULT_REORDER: the next message; FAULT_OVERTAKE: the next response */
 	const struct rule *waiting_rule;
-	uint64_t waiting_until; /* us: they wait no longer than this */
-	struct buf waiting_about; /* the first of them, likewise */
-	bool closed;           /* acp-fault has ended it; its sender has not */
-	uint64_t linger_until; /* us: its sender has ended; it is kept open until then; or 0 */
+	uint64_t waiting_until; /* us: they leave at this time at the latest */
+	struct buf waiting_about; /* the beginning of a record of the report about the first of them */
+	bool closed;           /* acp-fault has ended the direction, its sender has not */
+	uint64_t linger_until; /* us: its sender has ended, but the direction stays open until then; or 0 */
 };
 
 struct fault_state {
@@ -218,9 +218,9 @@ struct work {
 	struct rule *rule;
 	struct chance chance;
 	struct parcel *parcel; /* the line as it will leave */
-	size_t message_at, message_n; /* where the message lies in the line: all of it, or what a proxy/successor envelope carries */
-	bool dropped;         /* it does not leave */
-	enum fault waits;     /* FAULT_REORDER, FAULT_OVERTAKE: it waits for another to pass it; FAULTS: it does not wait */
+	size_t message_at, message_n; /* the place of the message in the line: all of it, or the inner message of a proxy/successor */
+	bool dropped;         /* the line does not leave */
+	enum fault waits;     /* FAULT_REORDER, FAULT_OVERTAKE: the line waits for another one to pass it; FAULTS: it does not wait */
 };
 
 /* rule.c */
@@ -233,8 +233,8 @@ void match_rule(struct fault_state *, struct rule *, enum acp_direction, const s
 
 /* kinds.c */
 /*
- * Writes how records of the report begin that are about the n-th message of a direction (t: us; method and id: JSON text, or p
- * NULL), or where it is NULL about the time now, after the n-th message. 0, or -1 out of memory.
+ * Writes the beginning of the records of the report about the n-th message of a direction; NULL: about the time now, after the n-th
+ * message. 0, or -1 out of memory.
  */
 int report_begin(struct buf *, const struct fault_state *, enum acp_side from, uint64_t n, const struct message *);
 /* Appends a record to the report, if there is one. details: a format for further members, which begins with a comma; or empty. */

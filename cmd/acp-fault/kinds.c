@@ -27,7 +27,7 @@ parse_probability(struct argument *a, char *text)
 	return cli_probability(text, &a->p) < 0 ? "expected a probability, such as 0.1 or 10%" : NULL;
 }
 
-/* How long a message waits for another to go before it. */
+/* Reads how long a message waits for another one to pass it. */
 static const char *
 parse_wait(struct argument *a, char *text)
 {
@@ -79,7 +79,7 @@ parse_size(struct argument *a, char *text)
 	return parse_rate(a, text) ? "expected a size in bytes, such as 500 or 64K" : NULL;
 }
 
-/* A pause of nothing would be none: both pieces would leave in one write. */
+/* Reads a pause above 0; at 0 both pieces would leave in one write. */
 static const char *
 parse_split(struct argument *a, char *text)
 {
@@ -121,7 +121,7 @@ parse_error(struct argument *a, char *text)
 	return parse_method(a, text);
 }
 
-/* --- what they change: slices of the message; p NULL: it has none, and the fault cannot hit it --- */
+/* --- the part that a fault changes: a slice of the message; p NULL: there is none, and the fault cannot hit the message --- */
 
 /* The session id in the params, a JSON string. */
 static struct slice
@@ -142,7 +142,7 @@ notification(const struct msg *m)
 	return m->kind == MSG_NOTIFICATION ? m->text : slice(NULL, 0);
 }
 
-/* The object of params or a result that its _meta would be in. */
+/* The params or the result, if it is an object, which may have a _meta. */
 static struct slice
 body_of(const struct msg *m)
 {
@@ -190,7 +190,7 @@ report_add(struct log *l, const struct buf *about, const struct rule *r, enum fa
 	va_end(args);
 }
 
-/* --- what they do --- */
+/* --- the effects --- */
 
 static void report(const struct work *, const char *details, ...) __attribute__((format(printf, 2, 3)));
 
@@ -231,7 +231,7 @@ length(const struct work *w)
 	return w->parcel->text.n - !w->line->torn;
 }
 
-/* --- the values in it --- */
+/* --- faults in the values of a message --- */
 
 /* Replaces a slice of the copied message. */
 static int
@@ -247,7 +247,7 @@ replace(struct work *w, struct slice was, struct slice is)
 	return r;
 }
 
-/* An id that nobody has used. */
+/* Ids from here on are unlikely to be in use. */
 enum { ID_LEAST = 1000 * 1000 * 1000 };
 
 /*
@@ -292,7 +292,7 @@ change_id(struct work *w)
 	return replace(w, was, buf_slice(&is));
 }
 
-/* Into the text that another acp-fault has put there, or else as the first member. */
+/* Adds bytes to the padding of another acp-fault, or adds a padding as the first member. */
 static int
 pad(struct work *w)
 {
@@ -349,9 +349,9 @@ answer(struct work *w)
 	return frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
 }
 
-/* --- its bytes --- */
+/* --- faults in the bytes of a line --- */
 
-/* Sends another line before the one that is hit, such as agents print. */
+/* Sends a line of noise before the line, of a kind that agents print. */
 static int
 add_noise(struct work *w)
 {
@@ -377,7 +377,7 @@ add_noise(struct work *w)
 	return 0;
 }
 
-/* One byte becomes another, never from or to a newline. Inside an envelope, where there is one. */
+/* Replaces a byte of the message (of the inner one in an envelope) by another one; neither is a newline. */
 static int
 corrupt(struct work *w)
 {
@@ -398,14 +398,14 @@ corrupt(struct work *w)
 	return 0;
 }
 
-/* How many of its n bytes are left of a line that this fault cuts: at least one, and not all, where possible. */
+/* How many of the n bytes of a line a cut leaves: at least one, and not all, if possible. */
 static size_t
 cut_length(const struct work *w, size_t n)
 {
 	return n > 1 ? 1 + chance_below(&w->chance, w->fault, 1, n - 1) : n;
 }
 
-/* The newline stays, so that the next line is not damaged. */
+/* Cuts a line before its newline, so that the next line is not damaged. */
 static int
 cut_short(struct work *w)
 {
@@ -440,9 +440,9 @@ duplicate(struct work *w)
 	return 0;
 }
 
-/* --- when it leaves --- */
+/* --- faults of the time at which a line leaves --- */
 
-/* It is reported when it is known which message has passed it. */
+/* Lets the line wait. The report comes when another message has passed it. */
 static int
 wait_for_other(struct work *w)
 {

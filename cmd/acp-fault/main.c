@@ -108,7 +108,7 @@ parse_at(const struct cli_argument *t)
 		cli_wrong(t, cli_want_duration);
 }
 
-/* What ends a process, in words: TERM, SIGTERM. */
+/* Reads the name of a signal that ends a process: TERM or SIGTERM. */
 static void
 parse_signal(const struct cli_argument *t)
 {
@@ -126,10 +126,10 @@ parse_signal(const struct cli_argument *t)
 		cli_wrong(t, "expected a signal that ends a process, such as KILL or SEGV");
 }
 
-/* One for each kind of fault, and the end. */
+/* An option for each kind of fault, and the end of the table. */
 static struct cli_option fault_options[FAULTS + 1];
 
-/* What a rule may have, on the command line and in a plan; and the command line alone. */
+/* The options of a rule, on the command line and in a plan; and those of the command line only. */
 static const struct cli_option rule_options[] = {
 	{CLI_HERE(fault_options)},
 	{CLI_ROWS_BEHIND(struct rule, select, select_options)},
@@ -169,7 +169,7 @@ add_rule(struct options *o, unsigned line)
 
 /* --- a plan --- */
 
-/* text: the line, as a shell would read it; where it is in words. */
+/* Reads a line of a plan, by the shell's rules for words. where: the place of the line, for errors. */
 static void
 parse_line(struct options *o, const char *text, unsigned number, const char *where)
 {
@@ -179,7 +179,7 @@ parse_line(struct options *o, const char *text, unsigned number, const char *whe
 	struct cli_line line;
 	int n = 0;
 
-	/* getopt wants a word before the options. */
+	/* getopt expects the name of a program before the options. */
 	if (buf_printf(&command, "- %s", text) < 0 || !buf_string(&command) || !(r->words = proc_words(command.p)))
 		cli_no_memory(fault_name);
 	if (strcmp(r->words[0], "-") != 0)

@@ -1,10 +1,10 @@
-/* What waits in one direction: parcels in their order, each with the time before which it must not leave. */
+/* The queue of a direction: parcels in their order, each with the earliest time at which it may leave. */
 #include "cmd/acp-fault/fault.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-/* A line of a limited rate leaves in so many pieces a second. */
+/* The pieces a second in which a line of a limited rate leaves. */
 enum { PIECES_A_SECOND = 50 };
 
 void
@@ -71,7 +71,7 @@ queue_piece(struct queue *q, size_t n, uint64_t now, bool end)
 		piece = left;
 	if (p->rate && piece * 1000000 / p->rate > gap)
 		gap = piece * 1000000 / p->rate;
-	/* Two pieces never leave in one write; of a rate it is the average that counts. */
+	/* Two pieces of --split never leave in one write; a rate holds on average. */
 	q->busy = (p->piece ? now : began) + gap;
 	return piece;
 }
