@@ -332,7 +332,7 @@ may_go_on(struct link *l)
 	if (!l->empty_since)
 		l->empty_since = now;
 	pause = now - l->empty_since;
-	return pause < PAUSE || (pause < PAUSE_MOST && l->writer && proc_group_is_awake(l->writer->process.pid));
+	return pause < PAUSE || (pause < PAUSE_MOST && l->writer && proc_is_awake(l->writer->process.pid));
 }
 
 /*

@@ -34,33 +34,32 @@ proc_close_range(bool at_exec)
 #endif
 }
 
-/* Does the process, a directory of /proc, belong to the group, and is its state none of these? */
-static bool
-is_member(const char *process, pid_t group, const char *other_states)
+/* Reads the state and the group of a process, which is a directory of /proc. A process that has ended has the state Z or X. */
+static char
+state_of(const char *process, long *group)
 {
-	char path[300], stat[512], *p;
-	long its_group = 0;
-	char state = 'Z';
+	char path[300], stat[512], *p, state;
 	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", process);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return 'X';
 	n = read(fd, stat, sizeof(stat) - 1);
 	close(fd);
 	stat[n < 0 ? 0 : n] = '\0';
 	/* PID (NAME) STATE PARENT GROUP: the name may have a ')', too. */
 	p = strrchr(stat, ')');
-	return p && sscanf(p, ") %c %*d %ld", &state, &its_group) == 2 && its_group == group && !strchr(other_states, state);
+	return p && sscanf(p, ") %c %*d %ld", &state, group) == 2 ? state : 'X';
 }
 
-static bool
-has_member(pid_t group, const char *other_states)
+bool
+proc_group_lives(pid_t group)
 {
 	struct dirent *entry;
-	bool found = false;
+	bool lives = false;
+	long its_group;
 	DIR *dir;
 
 	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
@@ -68,23 +67,21 @@ has_member(pid_t group, const char *other_states)
 	dir = opendir("/proc");
 	if (!dir)
 		return true;
-	while (!found && (entry = readdir(dir)))
+	while (!lives && (entry = readdir(dir)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			found = is_member(entry->d_name, group, other_states);
+			lives = !strchr("ZX", state_of(entry->d_name, &its_group)) && its_group == group;
 	closedir(dir);
-	return found;
+	return lives;
 }
 
 bool
-proc_group_lives(pid_t group)
+proc_is_awake(pid_t pid)
 {
-	return has_member(group, "ZX");
-}
+	char process[32];
+	long group;
 
-bool
-proc_group_is_awake(pid_t group)
-{
-	return has_member(group, "ZXSI");
+	snprintf(process, sizeof(process), "%ld", (long)pid);
+	return pid > 0 && !strchr("ZXSI", state_of(process, &group));
 }
 
 char *

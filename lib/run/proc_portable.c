@@ -24,9 +24,9 @@ proc_close_range(bool at_exec)
 	return false;
 }
 
-/* Does ps list a process of the group whose state is none of these? True where ps fails. */
+/* Does ps list a process of the group that is no zombie? True where ps fails. */
 static bool
-is_listed(pid_t group, const char *other_states)
+is_listed(pid_t group)
 {
 	FILE *ps = popen("exec ps -A -o pgid= -o stat=", "r");
 	bool found = false;
@@ -36,7 +36,7 @@ is_listed(pid_t group, const char *other_states)
 	if (!ps)
 		return true;
 	while (fscanf(ps, "%ld %c%*[^\n]", &its_group, &state) >= 2)
-		found = found || (its_group == group && !strchr(other_states, state));
+		found = found || (its_group == group && state != 'Z');
 	return pclose(ps) != 0 || found;
 }
 
@@ -50,13 +50,23 @@ proc_group_lives(pid_t group)
 		return false;
 	if (waitid(P_PID, (id_t)group, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
 		return true;
-	return is_listed(group, "Z");
+	return is_listed(group);
 }
 
 bool
-proc_group_is_awake(pid_t group)
+proc_is_awake(pid_t pid)
 {
-	return group > 1 && is_listed(group, "ZSI");
+	char command[64], state = 'Z';
+	FILE *ps;
+
+	snprintf(command, sizeof(command), "exec ps -o stat= -p %ld", (long)pid);
+	ps = pid > 0 ? popen(command, "r") : NULL;
+	if (!ps)
+		return false;
+	if (fscanf(ps, " %c", &state) != 1)
+		state = 'Z';
+	pclose(ps);
+	return !strchr("ZSI", state);
 }
 
 /* The dynamic linker knows the file that this function was loaded from. */

@@ -253,15 +253,15 @@ test_awake(void)
 	int status;
 
 	CHECK(pid > 0 && kill(pid, SIGSTOP) == 0 && waitpid(pid, &status, WUNTRACED) == pid);
-	CHECK(proc_group_is_awake(pid));
+	CHECK(proc_is_awake(pid));
 	CHECK(kill(pid, SIGCONT) == 0);
-	while (proc_group_is_awake(pid))
+	while (proc_is_awake(pid))
 		usleep(1000);
 	CHECK(proc_group_lives(pid));
 	proc_signal(pid, SIGKILL);
 	wait_for(pid);
-	CHECK(!proc_group_is_awake(pid));
-	CHECK(!proc_group_is_awake(0));
+	CHECK(!proc_is_awake(pid));
+	CHECK(!proc_is_awake(0));
 }
 
 /* With a goodbye it leaves everybody alone; and it can be killed without harm. */
