@@ -4,7 +4,7 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* So many continuations are needed before the gains can count as diminishing. */
+/* The number of continuations before the gains can count as diminishing. */
 enum { DIMINISH_AFTER = 3 };
 
 void
@@ -46,7 +46,7 @@ budgets_free(struct tool *t, bool all)
 	}
 }
 
-/* What says how a turn ended: the result of a response, or the idle state. */
+/* Returns the part of a message that says how a turn ended: the result of a response, or the idle state. */
 static struct slice
 outcome_of(const struct msg *m)
 {
@@ -117,7 +117,7 @@ budget_check(struct tool *t, struct budget_session *s)
 	return !why;
 }
 
-/* --- going on, or not --- */
+/* --- whether a budget goes on --- */
 
 /* Returns whether the turn ended otherwise than with end_turn; then appends the error or stop reason to why. */
 static bool
@@ -178,7 +178,7 @@ nudge(struct tool *t, struct budget *b)
 	return 0;
 }
 
-/* Replaces a value of the text that will be forwarded; the text is scanned anew each time. */
+/* Replaces a value of the text that will be forwarded. Slices of the old text are invalid afterwards. 0, or -1 out of memory. */
 static int
 splice_text(struct budget *b, struct slice what, struct slice with)
 {
@@ -233,7 +233,7 @@ budget_give_up(struct tool *t, struct budget *b)
 	budget_end(t, b, buf_string(&b->why));
 }
 
-/* The turn of the client's prompt has ended. */
+/* Handles the end of the first turn of a budget, which the client's prompt has begun. */
 static enum verdict
 end_prompt_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 {

@@ -1,5 +1,5 @@
 /*
- * budget: shared by the files of acp-budget.
+ * budget: what the files of acp-budget have in common.
  *
  * Each session has a state of its own, and never waits for another session.
  *
@@ -21,7 +21,7 @@
 
 static const char tool_name[] = "acp-budget";
 
-/* --- what was asked for --- */
+/* --- the command line --- */
 
 /* --at LEVEL=TEXT */
 struct at {
@@ -35,29 +35,29 @@ enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NOTICE, STATUS_N
 
 struct options {
 	struct frame_options frame;
-	uint64_t target;            /* 0: none */
+	uint64_t target;            /* output tokens; 0: none */
 	bool from_prompt;
 	unsigned threshold;         /* percent of the target at which no more nudges are sent */
 	uint64_t min_gain, max_continuations;
 	const char *nudge;
 	bool estimate, hard;
 	enum usage_basis basis;
-	struct money_list limits; /* of costs and tokens: see is_tokens */
+	struct money_list limits; /* limits of costs and of tokens: see is_tokens */
 	uint64_t max_turns;       /* UINT64_MAX: no limit */
 	unsigned max_context;     /* percent; 0: no limit */
-	const char *ledger;       /* NULL: none; "auto" */
-	enum scope scope;         /* what of the ledger counts */
-	const char *key;          /* of SCOPE_KEY */
-	bool strict;              /* no prompts without the ledger */
+	const char *ledger;       /* its file, or "auto"; NULL: none */
+	enum scope scope;         /* which entries of the ledger count */
+	const char *key;          /* the key of SCOPE_KEY */
+	bool strict;              /* refuse prompts if the ledger cannot be read and written */
 	bool report;
-	int by;                   /* of the report */
+	int by;                   /* what has a row in the report: an index of by_names */
 	uint64_t max_silence;     /* us; 0: no limit */
 	struct at at[ATS_MAX];
 	size_t nat;
 	enum status status;
 };
 
-/* Is it a limit of tokens? Then its currency is "", and the units of its amount are tokens. */
+/* Returns whether a limit is one of tokens: its currency is "", and the units of its amount are tokens. */
 static inline bool
 is_tokens(const struct money *m)
 {
@@ -69,61 +69,61 @@ is_tokens(const struct money *m)
 /* A text of acp-budget that the agent may repeat to the client as a message of the user. */
 struct echo {
 	struct buf text;
-	size_t at; /* bytes of it that the agent has repeated so far */
+	size_t at; /* how many bytes of the text the agent has repeated */
 };
 
-/* Whose turn it is; of a turn of the client's without a target: NULL. The data of a turn, and of a request of acp-budget. */
+/* Whose turn it is: the data of a turn (NULL: of the client, without a target), and of a request. */
 struct tag {
-	enum { TAG_BUDGET, TAG_AT, TAG_WAITED } kind; /* WAITED: of a request only: a prompt that had to wait for a text of --at */
+	enum { TAG_BUDGET, TAG_AT, TAG_WAITED } kind; /* WAITED: only of a request, a prompt that had to wait for a text of --at */
 	struct budget_session *session;
 };
 
-/* The data of a session: the client has prompted it, or the agent repeats what a user has said in it. */
+/* The data of a session. session_data makes them when there is something to keep, such as a prompt or what the ledger counts. */
 struct budget_session {
 	struct session *session;
-	struct usage_session *usage; /* NULL: nothing is known yet */
+	struct usage_session *usage; /* NULL: lib/usage does not know the session yet */
 	struct buf id;              /* a JSON string */
-	struct budget *budget;      /* of the client's last prompt, until it ends; or NULL */
-	uint64_t prompts, turns;    /* of the client: forwarded; ended */
-	uint64_t output;            /* tokens of all turns */
-	uint64_t streamed;          /* bytes of text in this turn */
-	struct usage_figures counted; /* of it and its sub-agents: what the ledger has */
-	bool explained, lack_reported; /* lack_reported: it was reported that targets cannot be applied */
-	bool compacting;            /* the agent says so */
+	struct budget *budget;      /* the budget of the client's last prompt, until the budget ends; or NULL */
+	uint64_t prompts, turns;    /* of the client: prompts that were forwarded; turns that have ended */
+	uint64_t output;            /* output tokens of all turns */
+	uint64_t streamed;          /* --estimate: bytes of the agent's text in this turn */
+	struct usage_figures counted; /* what the ledger has of this session and its sub-agents */
+	bool explained, lack_reported; /* explained: the explanation was sent; lack_reported: that targets cannot be applied */
+	bool compacting;            /* the agent has reported that a compaction runs */
 	struct echo explanation, nudge;
 	struct {
 		struct tag tag, waited;
 		bool runs;              /* a text was sent, and its turn has not ended */
-		uint64_t deadline;      /* us: after a cancel, how long to wait for its end; or 0 */
-		unsigned fired, tried;  /* bits of options.at: sent since the context came to it; sent for those that wait */
-		unsigned warned;        /* likewise: it was reported that the agent does not list the command */
+		uint64_t deadline;      /* us: until when to wait for the end of the turn, which was cancelled or lost; or 0 */
+		unsigned fired, tried;  /* bits of options.at: sent since the context has reached the level; sent for prompts that wait */
+		unsigned warned;        /* bits of options.at: it was reported that the agent does not list the command */
 	} at;
 	struct {
-		uint64_t last;          /* us: the last message of the agent */
+		uint64_t last;          /* us: when the agent last sent a message, or was sent a prompt or a response */
 		unsigned acted;         /* how many multiples of max_silence have been acted upon */
-		bool waits;             /* v2: for the user (requires_action) */
+		bool waits;             /* v2: the agent waits for the user (requires_action) */
 	} silence;
-	struct { unsigned reached, unenforced; } limits; /* bits of limits.c: reached; reported as not enforceable */
-	/* v2: the last idle state of a budget, as it was received and as it was forwarded: its repeats are changed in the same way */
+	struct { unsigned reached, unenforced; } limits; /* bits of limits.c; unenforced: those that cannot be, as was reported */
+	/* v2: the last idle state that ended a turn of a budget, as received and as forwarded: a repeat of the one becomes the other */
 	struct { struct buf received, forwarded; } idle;
 };
 
 enum budget_state { BUDGET_RUNS, BUDGET_CANCELLED, BUDGET_OVER };
 
 struct budget {
-	struct tag tag;             /* of its turns. The first member: a tag of TAG_BUDGET is its budget */
-	struct budget *next;        /* all there are */
-	struct buf id;              /* of the prompt */
-	uint64_t target, tokens, gains[2], continuations;
+	struct tag tag;             /* the tag of its turns. The first member, since budget_of casts a tag to its budget */
+	struct budget *next;        /* in the list of all budgets */
+	struct buf id;              /* the id of the client's prompt */
+	uint64_t target, tokens, gains[2], continuations; /* gains: the tokens of the last turn, and of the turn before */
 	uint64_t began;             /* us */
 	bool estimated;
-	enum budget_state state;    /* OVER: it waits for the end of its turn, or the response to its nudge, only to be freed */
-	unsigned refs;              /* its turns that are open, and its nudge that has no response */
-	uint64_t deadline;          /* us: how long to wait for the end of its nudge; 0: no limit */
+	enum budget_state state;    /* OVER: it is freed when its turn has ended and its nudge has a response */
+	unsigned refs;              /* the number of its open turns, and of its nudges without a response */
+	uint64_t deadline;          /* us: until when to wait for the end of its nudge; 0: for ever */
 	struct held *held;          /* the response to the client's prompt, or (v2) the idle state; or NULL */
-	bool holds_idle;            /* it is an idle state */
-	struct buf text;            /* what is forwarded in its place; empty: the line as it came */
-	struct buf why;             /* not empty: it ends with the running turn, for this reason */
+	bool holds_idle;            /* held is an idle state */
+	struct buf text;            /* what is forwarded in place of held; empty: held, as it came */
+	struct buf why;             /* not empty: the reason why the budget ends with the running turn */
 };
 
 /* The budget that a tag belongs to, or NULL. */
@@ -135,22 +135,22 @@ budget_of(struct tag *tag)
 
 /* How a turn ended. */
 struct turn_end {
-	struct budget_session *session; /* NULL: none has ended */
-	struct tag *tag;            /* of a budget that is not over, or a text of --at; or NULL */
-	bool of_client;             /* a prompt of the client began it, or nobody */
-	bool idle;                  /* v2: with an idle state */
-	bool failed, counted, estimated;
-	uint64_t output;
-	struct slice stop, error;   /* a JSON string; the error object; or p NULL */
+	struct budget_session *session; /* NULL: no turn has ended */
+	struct tag *tag;            /* of a budget that is not over, or of a text of --at; or NULL */
+	bool of_client;             /* a prompt of the client began the turn, or no prompt did */
+	bool idle;                  /* v2: an idle state ended the turn */
+	bool failed, counted, estimated; /* counted: output is known; estimated: from the text */
+	uint64_t output;            /* tokens */
+	struct slice stop, error;   /* the stop reason, a JSON string; the error object; or p NULL */
 	struct slice outcome;       /* the result, or the idle update */
 };
 
-/* What a message meant. */
+/* What tool_see has found out about a message. */
 struct seen {
-	struct session *about;      /* the session that it names, or its request; or NULL */
-	struct session_request *request; /* that it is, or answers; or NULL. Valid until the next message */
-	struct slice kind;          /* of a session/update: a JSON string, or p NULL */
-	bool used;                  /* it may have changed what a session has used */
+	struct session *about;      /* the session that the message, or the request that it answers, names; or NULL */
+	struct session_request *request; /* the request that the message is, or answers; or NULL. Valid until the next message */
+	struct slice kind;          /* the kind of a session/update: a JSON string, or p NULL */
+	bool used;                  /* the message may have changed what a session has used */
 	struct turn_end end;
 };
 
@@ -158,166 +158,166 @@ struct tool {
 	const struct options *options;
 	struct frame *frame;
 	struct sessions *sessions;  /* as the agent sees them */
-	struct seen *seeing;        /* of the message that is passed to sessions and usage; or NULL */
+	struct seen *seeing;        /* while a message is passed to sessions and usage: what is known of it; or NULL */
 	struct usage *usage;
 	struct ledger *ledger;      /* or NULL */
 	struct usage_words words;
 	struct commands *commands;
 	struct budget *budgets;
 	struct requests *answered;  /* prompts to which acp-budget has responded in the agent's place */
-	uint64_t alarm;             /* us: when the clock rings next; 0: never */
-	uint64_t last;              /* us: the last message of no session that runs */
+	uint64_t alarm;             /* us: when the timer expires next; 0: never */
+	uint64_t last;              /* us: the silence.last of messages that belong to no session that runs */
 	int tty;
 	bool client_left;           /* the client's input has ended first */
-	bool again;                 /* prompts that have waited come again */
-	bool notices;               /* the client shows them */
+	bool again;                 /* the frame shows prompts again that have waited */
+	bool notices;               /* the client shows notices */
 	const char *end_reason;     /* which side has ended first, in words; NULL: none yet */
-	bool has_uncounted, has_counted; /* a turn came without counts; one came with some */
-	uint64_t thoughts;
+	bool has_uncounted, has_counted; /* a turn has ended without counts; a turn has ended with counts */
+	uint64_t thoughts;          /* v2: how many were sent: each has an id */
 };
 
-/* The files, from the lowest layer up: session.c calls back into turn.c through lib/session and lib/usage alone. */
+/* The functions of each file, roughly from the lowest layer up. lib/session and lib/usage call those of turn.c back. */
 
 /* session.c: what is known of each session, and what is sent in it */
-/* Reports that memory is out where r is not 0, as a function has returned it. Returns r. */
+/* Reports "out of memory" if r, which a function has returned, is not 0. Returns r. */
 int tool_check(struct tool *, int r);
-/* The data of a session, made where there are none. NULL: out of memory, which it reports. */
+/* Returns the data of a session, and makes them if there are none. NULL: out of memory, which it reports. */
 struct budget_session *session_data(struct tool *, struct session *);
-/* Those of the session with that id, a JSON string; NULL: it is not known, or (unless make) has none. */
+/* Returns the data of the session with this id, a JSON string. NULL: the session is not known, or (unless make) has no data. */
 struct budget_session *session_of(struct tool *, struct slice id, bool make);
-/* Of the session, or of the nearest above it that has data; or NULL. */
+/* Returns the data of a session, or of the nearest of its ancestors that has data; or NULL. */
 struct budget_session *session_family(const struct session *);
-/* All that have data: start with NULL. */
+/* Returns the data of the next session that has data; NULL: there is none. Begin with NULL. */
 struct budget_session *session_next(const struct tool *, const struct budget_session *);
 void session_free(struct budget_session *);
-/* Sends a prompt of acp-budget to the agent. 0, or -1 when out of memory, which it reports. */
+/* Sends a prompt of acp-budget, whose turn gets the tag, to the agent. 0, or -1 out of memory, which it reports. */
 int session_prompt(struct tool *, struct budget_session *, struct slice text, struct tag *);
-/* With which other sessions it counts: its project, its agent, or a key; "" where that is not known, or with all. */
+/* Returns the scope of a session: its project, its agent, or the key; "": all sessions, or the project or agent is not known. */
 struct slice session_scope(const struct tool *, const struct budget_session *);
-/* Does anything run in it that is waited for? */
+/* Returns whether a turn runs. A turn of acp-budget that has been given up does not count. */
 bool session_runs(const struct budget_session *);
-/* Has the context come to this level, in percent? */
+/* Returns whether the context has reached this level, in percent. */
 bool session_is_at(const struct budget_session *, unsigned level);
-/* session/cancel, for what runs. */
+/* Sends session/cancel to the agent. */
 void session_cancel(struct tool *, const struct budget_session *);
-/* Passes a message to lib/session and lib/usage when it goes to the side that acts on it. */
+/* Passes a message to lib/session and lib/usage, and fills in *seen. Call it with a prompt only when the prompt is forwarded. */
 void tool_see(struct tool *, const struct message *, struct seen *);
-/* Passes to lib/session alone what acp-budget has said to the client in the agent's place. */
+/* Passes a message that acp-budget has sent to the client in the agent's place to lib/session, but not to lib/usage. */
 void tool_see_own(struct tool *, struct slice text);
-/* Says whose turn it is that this prompt has begun. */
+/* Sets the tag of the turn that this prompt has begun, if there is one. */
 void tool_tag(struct session_request *, struct tag *);
-/* A line on stderr about a session. */
+/* Writes a line about a session to stderr. */
 void session_report(struct tool *, const struct budget_session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The clock rings at this time, or earlier; a grace period from now. */
+/* Makes the timer expire at this time (us) or earlier. tool_deadline: a grace period from now, a time that *deadline gets. */
 void tool_alarm(struct tool *, uint64_t when);
 void tool_deadline(struct tool *, uint64_t *deadline);
-/* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
+/* Begins the time of --max-silence, after a message of the agent, or to it. NULL: the message belongs to no session that runs. */
 void session_heard(struct tool *, struct budget_session *);
 
-/* status.c */
+/* status.c: status_open returns 0, or -1 if there is no terminal, which it reports */
 int status_open(struct tool *);
-/* How far the budget is, or how it ends: why is NULL if its target was reached. */
+/* Shows how far a budget is, or (ends) how it has ended: why is NULL if the target was reached. */
 void status_report(struct tool *, const struct budget *, bool ends, const char *why);
-/* A figure: 125,000. */
+/* Appends a number as 125,000. 0, or -1 out of memory. */
 int put_grouped(struct buf *, uint64_t);
 
 /* limits.c */
-/* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
+/* Returns whether a limit is reached; then text (or NULL) gets the limit and the usage. prompt: --max-turns counts prompts. */
 bool limits_reached(struct tool *, const struct budget_session *, bool prompt, struct buf *text);
-/* To be called when usage has changed, or for a prompt, which is one turn more: reports each limit that is reached, once. */
+/* Reports each limit that is reached, once; --hard then cancels. Call it when usage has changed, or (prompt) a prompt has come. */
 void limits_check(struct tool *, struct budget_session *, bool prompt);
 /* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
 void limits_report_unenforced(struct tool *, struct budget_session *, bool turn_ended);
 
-/* At a terminal: how much of its limits each session has used. */
+/* Writes how much of its limits each session has used, if stderr is a terminal. */
 void limits_show(struct tool *);
 
 /* ledger.c */
 struct usage_entry;
-/* The path of a ledger: of "auto", its directory is made. To be freed; NULL when out of memory. */
+/* Returns the path of a ledger, which the caller frees; for "auto", makes its directory. NULL out of memory. */
 char *ledger_path(const char *name);
 struct ledger *ledger_new(const struct options *);
 void ledger_free(struct ledger *);
-/* What is wrong with it now; NULL: nothing. */
+/* Reads and writes the ledger. Returns what is wrong with the ledger now, valid until the next call; NULL: nothing. */
 const char *ledger_trouble(struct tool *);
-/* What was spent of a limit, by number, in the period that runs now and in a scope, by all processes. */
+/* Returns what all processes have spent of the limit with this index, in this scope and in the current period. */
 struct decimal ledger_spent(struct tool *, struct slice scope, size_t limit);
-/* The cost that the agent has last reported of the session in this currency, in whichever process. False where there is none. */
+/* Finds the cost of the session in this currency that the agent has reported last, in any process. False: none was found. */
 bool ledger_last_cost(struct tool *, const struct budget_session *, struct slice currency, struct decimal *amount);
-/* Writes an entry, with the time. */
+/* Adds the time to an entry, and writes the entry. */
 void ledger_add(struct tool *, struct usage_entry *);
-/* Writes what could not be written, or reports that it is lost. */
+/* Writes the entries that could not be written before, or reports that they are lost. */
 void ledger_end(struct tool *);
 
 /* spend.c */
-/* Adds to the ledger what the session, with the others of its tree, has used since. */
+/* Adds to the ledger, if there is one, what all sessions of the tree of this session (or NULL) have used since the last entry. */
 void session_spend(struct tool *, struct session *);
-/* It has a parent now, with which its figures count: what is in the ledger is not added again. */
+/* Moves the figures that the ledger has of a session to the root of its new parent, so that they are not added again. */
 void session_joined(struct tool *, struct budget_session *child);
 
 /* nudge.c */
-/* What all texts of our own in a target's turn begin with. */
+/* The beginning of all texts that acp-budget sends because of a target. */
 extern const char text_prefix[];
 extern const char explanation[], default_nudge[];
-/* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
+/* Appends the text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
 int nudge_put(const struct tool *, const struct budget *, struct buf *to);
 
-/* echo.c */
+/* echo.c: echo_expect sets the text that the agent may repeat, and returns 0, or -1 out of memory */
 int echo_expect(struct echo *, struct slice text);
 /* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
 enum verdict echo_see(struct tool *, struct budget_session *, struct slice update);
-/* The bytes of text in the content of an update. */
+/* Appends the text in the content of an update. Returns its length in bytes. */
 uint64_t content_text(struct slice update, struct buf *to);
 
 /* target.c */
-/* The target in the text blocks of a prompt, a JSON array; 0: none. */
+/* Returns the target in the text blocks of a prompt, a JSON array; 0: none. */
 uint64_t target_in_prompt(struct slice blocks);
 
 /* budget.c: what becomes of budgets at the end of a turn */
-/* A turn of the client's has ended with all its continuations. */
+/* Counts a turn of the client that has ended with all its continuations, and checks the limits. */
 void turn_over(struct tool *, struct budget_session *);
 /* Returns whether budgets can be applied in this session, as far as is known. Reports once if not. */
 bool budget_check(struct tool *, struct budget_session *);
-/* NULL when out of memory. */
+/* Makes a budget for the prompt with this id. NULL out of memory. */
 struct budget *budget_new(struct tool *, struct budget_session *, uint64_t target, struct slice id);
-/* Frees those that are over and that nothing waits for, or all. */
+/* Frees the budgets that are over and without open turns and nudges, or all. */
 void budgets_free(struct tool *, bool all);
-/* A turn of its has ended with the message that is being handled: sends a nudge, and holds or drops the message, or ends the budget. */
+/* Handles the message that has ended a turn of a budget: sends a nudge, and holds or drops the message; or ends the budget. */
 enum verdict budget_turn(struct tool *, struct budget *, const struct turn_end *);
-/* It ends: now, or where a nudge is in flight, with that. */
+/* Ends a budget for this reason: now, or if a nudge runs, with the turn of the nudge. */
 void budget_drop(struct tool *, struct budget *, const char *why);
-/* The client has cancelled: the same, and the client gets "cancelled" even where the nudge brings no stop reason. */
+/* Ends a budget as budget_drop does, because the client has cancelled, which gets "cancelled" even if the nudge fails. */
 void budget_cancel(struct tool *, struct budget *);
-/* The nudge of a cancelled budget is not waited for any longer. */
+/* Ends a cancelled budget without waiting for its nudge. */
 void budget_give_up(struct tool *, struct budget *);
-/* Ends it now: the held response is forwarded. why: for the report; NULL or empty: the target was reached. */
+/* Ends a budget now, and forwards its held response. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
 
 /* turn.c: how turns end */
-/* What lib/session and lib/usage report. */
+/* Callbacks of lib/session and lib/usage. */
 void turn_happened(void *tool, const struct session_event *);
 void turn_used(void *tool, const struct usage_event *);
-/* The response to a prompt that was answered in the agent's place: what it used counts. */
+/* Counts the usage in the agent's late response to a prompt to which acp-budget has responded. */
 void turn_late(struct tool *, const struct message *);
-/* The turn that has ended with the message that is being handled. */
+/* Handles the end of a turn, and returns the verdict on the message that has ended it. */
 enum verdict turn_ended(struct tool *, const struct turn_end *);
-/* The same for a response to a request of acp-budget, with its tag. */
+/* A callback of the frame: handles the response to a request of acp-budget that has this tag. */
 void turn_responded(void *tool, struct frame *, void *tag, const struct message *);
-/* v2: an idle state that ended no turn. */
+/* v2: returns the verdict on an idle state that has ended no turn. */
 enum verdict turn_repeated(struct tool *, struct budget_session *, struct slice update);
 
 /* prompt.c: what the client sends, and the texts of --at that are sent before it */
 enum verdict prompt_came(struct tool *, const struct message *);
-/* Responds to the prompts that are held with an error. */
+/* Responds with an error to the prompts that wait. */
 void prompts_refused(struct tool *, struct budget_session *, int code, const char *why);
-/* Responds to the prompts that were forwarded (waited: to those that had to wait before) in the agent's place, with an error. */
+/* Responds with an error, in the agent's place, to the prompts that were forwarded (waited: only to those that had to wait). */
 void prompts_failed(struct tool *, struct budget_session *, const char *why, bool waited);
-/* Is this the agent's response to such a prompt? Then it goes nowhere. */
+/* Returns whether prompts_failed has responded to the prompt of this response, which is then dropped. */
 bool prompt_was_answered(struct tool *, const struct message *);
 void session_cancelled(struct tool *, struct budget_session *, bool closed);
-/* $/cancel_request. */
+/* Handles a $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct message *);
-/* The turn of a text of --at has ended, or is waited for no longer. */
+/* Handles the end of the turn of a text of --at, which may also have been given up: no prompt waits for it any more. */
 void at_ended(struct tool *, struct budget_session *);
 /* clock.c: agents that fall silent, and cancelled continuations that do not end */
 void clock_rings(struct tool *);

@@ -4,7 +4,7 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* Is a tool call running in the turn, or a question open? Then the agent waits, and is not silent. */
+/* Returns whether the agent is not silent, but waits for a tool call of the turn, a response of the client, or the user. */
 static bool
 agent_waits(const struct tool *t, const struct budget_session *s)
 {
@@ -22,7 +22,7 @@ agent_waits(const struct tool *t, const struct budget_session *s)
 	return s->silence.waits;
 }
 
-/* v2: the idle state that the agent does not send. */
+/* v2: makes the idle state that the agent does not send, for lib/session and (to_client) for the client. */
 static void
 put_idle(struct tool *t, struct budget_session *s, const char *why, bool to_client)
 {
@@ -49,7 +49,7 @@ end_all(struct tool *t, struct budget_session *s, const char *why)
 	LL_FOREACH(t->budgets, b) {
 		if (b->tag.session != s || b->state == BUDGET_OVER)
 			continue;
-		/* The message that is held, which budget_end forwards, ends the turn. */
+		/* For the client, the held message ends the turn: budget_end forwards it. */
 		ended |= b->held != NULL;
 		budget_end(t, b, why);
 	}
@@ -118,7 +118,7 @@ clock_rings(struct tool *t)
 		if (expire_deadline(t, &b->deadline, now) && b->state != BUDGET_OVER)
 			budget_give_up(t, b);
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
-		/* It was cancelled and does not end: the prompts that waited for it wait for no other. */
+		/* The turn of a text was cancelled and does not end: the prompts that waited for it do not wait for another text. */
 		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs) {
 			s->at.tried = UINT_MAX;
 			at_ended(t, s);

@@ -40,7 +40,7 @@ is_marked(struct slice text)
 	return text.n >= strlen(text_prefix) && memcmp(text.p, text_prefix, strlen(text_prefix)) == 0;
 }
 
-/* Does this update say the next piece of the text? The first piece begins with the prefix. */
+/* Returns whether an update has the next piece of the text. The first piece begins with the prefix. */
 static bool
 is_piece(struct echo *e, struct slice text)
 {
@@ -51,7 +51,7 @@ is_piece(struct echo *e, struct slice text)
 	return ours;
 }
 
-/* Leaves our blocks out of a message. 0; 1: nothing is left of it; -1: out of memory. */
+/* Removes the blocks of acp-budget from a message. 0; 1: no other block is left; -1: out of memory. */
 static int
 cut_blocks(struct frame *f, struct slice content)
 {

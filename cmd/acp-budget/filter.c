@@ -1,10 +1,10 @@
-/* The filter: which message concerns what. */
+/* The filter: finds out what a message, an event or the end of the stream means, and calls what handles that. */
 #include <unistd.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* Does the agent repeat the response that is held? To the client it would be the end of the turn. */
+/* Returns whether the agent repeats a held response. The client would take the repeat for the end of the turn. */
 static bool
 is_held_again(const struct tool *t, const struct message *message)
 {
@@ -47,7 +47,7 @@ from_agent(struct tool *t, const struct message *message)
 	s = session_family(seen.about);
 	if (s && seen.used)
 		limits_check(t, s, false);
-	/* A session without a prompt of its own may be a sub-agent of any that runs. */
+	/* A session without a prompt of its own may be a sub-agent of any session that runs. */
 	session_heard(t, s && session_runs(s) ? s : NULL);
 	if (seen.end.session) {
 		verdict = turn_ended(t, &seen.end);
@@ -116,14 +116,14 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	(void)f;
 	if (e->kind == FRAME_TIMER)
 		clock_rings(t);
-	/* The side that ends first; the frame then ends the other side, too. */
+	/* Only the side that ends first is the reason: the frame then ends the other side, too. */
 	if (e->kind == FRAME_EOF && !t->end_reason) {
 		t->client_left = e->from == ACP_CLIENT;
 		t->end_reason = t->client_left ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended" : "the stream has ended";
 	}
 }
 
-/* Held responses are forwarded; prompts that wait get an error. */
+/* Forwards held responses, and responds with an error to prompts that wait. */
 static int
 end(void *state, struct frame *f)
 {
@@ -138,7 +138,7 @@ end(void *state, struct frame *f)
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		limits_report_unenforced(t, s, s->turns > 0);
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
-		/* The agent may have ended without them because they had to wait. */
+		/* The agent may have ended before it read these prompts, because they had to wait. */
 		prompts_failed(t, s, why, true);
 		session_spend(t, s->session);
 	}
@@ -153,7 +153,7 @@ filter_run(const struct options *o)
 {
 	struct tool t = {.options = o};
 	struct usage_spec spec = {.basis = o->basis, .whole = true, .event = turn_used, .arg = &t};
-	/* As many as the client prompts: what one has used must not be forgotten. */
+	/* No limits: sessions must not be forgotten, since what they have used counts. */
 	struct session_limits limits = {.sessions = SIZE_MAX, .bytes = SIZE_MAX, .keep = true};
 	struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &t,
 		.start = start, .message = message, .response = turn_responded, .event = event, .end = end};

@@ -1,4 +1,4 @@
-/* The ledger: a file to which all processes that share it append what their sessions use, and that limits over periods are judged by. */
+/* The ledger: a file to which all processes that share it append what their sessions use. Limits over periods count its entries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,26 +16,26 @@
 
 enum { WAIT = 5 }; /* seconds, for the lock */
 
-/* What has been spent in one scope: in the periods that run now. */
+/* What has been spent in one scope in the current periods. */
 struct account {
 	struct account *next;
-	struct buf scope;                /* a project, an agent, a key; empty for what has no such name */
-	struct decimal sums[MONEY_MOST]; /* for each of the limits */
+	struct buf scope;                /* a project, an agent, a key; empty: --scope user, or entries without such a name */
+	struct decimal sums[MONEY_MOST]; /* one for each limit */
 };
 
 struct ledger {
 	char *path;
 	int fd;                    /* -1: not open */
-	struct stat file;          /* which file it is */
-	off_t read;                /* so far it has been read, line by line; -1: the sums begin anew */
-	uint64_t lines;
-	int32_t first[MONEY_MOST]; /* the first days of the periods that the sums are for */
+	struct stat file;          /* the device and the inode of fd: the path may get another file */
+	off_t read;                /* up to where the lines of the file are in the sums; -1: the sums must be made again */
+	uint64_t lines;            /* how many were read */
+	int32_t first[MONEY_MOST]; /* for each limit, the first day of the period of its sums */
 	struct account *accounts;
-	struct buf unwritten;      /* entries that are to be written */
-	bool counted;              /* unwritten entries are in the sums already */
-	struct buf why;            /* what is wrong with it now; empty: nothing */
-	bool damaged, reported;    /* damaged: some line is */
-	bool stuck;                /* the lock was waited for in vain */
+	struct buf unwritten;      /* entries that must still be written */
+	bool counted;              /* the unwritten entries are in the sums */
+	struct buf why;            /* what is wrong with the ledger now; empty: nothing */
+	bool damaged, reported;    /* some line is damaged; some trouble was reported */
+	bool stuck;                /* the last wait for the lock was in vain */
 };
 
 char *
@@ -86,9 +86,9 @@ ledger_free(struct ledger *l)
 	free(l);
 }
 
-/* --- what it says --- */
+/* --- its lines --- */
 
-/* Says what is wrong with it, once. */
+/* Notes what is wrong with the ledger. Reports only the first trouble of a process. */
 __attribute__((format(printf, 2, 3))) static void
 report_trouble(struct tool *t, const char *format, ...)
 {
@@ -105,7 +105,7 @@ report_trouble(struct tool *t, const char *format, ...)
 	l->reported = true;
 }
 
-/* Does the entry count in this scope? */
+/* Returns whether an entry counts in the scope of an account. */
 static bool
 counts_in(const struct options *o, const struct usage_entry *e, const struct account *a)
 {
@@ -114,7 +114,7 @@ counts_in(const struct options *o, const struct usage_entry *e, const struct acc
 	return o->scope == SCOPE_USER || (in.p ? json_string_is_slice(in, buf_slice(&a->scope)) : a->scope.n == 0);
 }
 
-/* What an entry has in the unit of a limit: its amount in that currency, at most, or its tokens. */
+/* Returns what an entry has in the unit of a limit: the most that its cost in that currency can be, or its tokens. */
 static struct decimal
 amount_of(const struct usage_entry *e, const struct money *m)
 {
@@ -130,7 +130,7 @@ amount_of(const struct usage_entry *e, const struct money *m)
 	return sum;
 }
 
-/* Adds the entries of whole lines to the sums. Those that are none are reported. */
+/* Adds the entries of whole lines to the sums. Reports lines that cannot be read. */
 static void
 add_lines(void *tool, struct slice text)
 {
@@ -188,7 +188,7 @@ read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slic
 
 /* --- the file --- */
 
-/* Only what is a ledger, or empty, is ever appended to or cut. 0, or -1 with errno. */
+/* Checks that a file is a ledger or empty: no other file must be changed. 0, or -1 with errno. */
 static int
 check_kind(int fd, struct stat *st)
 {
@@ -205,7 +205,7 @@ check_kind(int fd, struct stat *st)
 	return n < 0 || memcmp(text, begins, (size_t)n) != 0 ? -1 : 0;
 }
 
-/* Opens what has the name now, which need not be what had it before. 0, or -1, which has been reported. */
+/* Opens the file that has the path now, if that is another file than before. 0, or -1, which it has reported. */
 static int
 open_file(struct tool *t, struct ledger *l)
 {
@@ -232,13 +232,13 @@ end_wait(int signal)
 }
 
 /*
- * Waits for the lock in the kernel's queue, where each process has its turn (who only tried again and again might never find it free),
- * but not for ever; once that was in vain, only if patient. 0, or -1.
+ * Waits for the lock, at most WAIT seconds, in the kernel's queue, where each process gets its turn: a process that only tried
+ * again and again might never find the lock free. After a wait in vain, only a caller that is patient waits. 0, or -1.
  */
 static int
 lock(struct ledger *l, int how, bool patient)
 {
-	/* Again and again, as the first signal may come before the wait. */
+	/* The signal repeats, since the first one may come before the wait. */
 	const struct itimerval limit = {.it_value.tv_sec = WAIT, .it_interval.tv_usec = 100000}, none = {0};
 	int r = flock(l->fd, how | LOCK_NB);
 	sigset_t set;
@@ -252,12 +252,12 @@ lock(struct ledger *l, int how, bool patient)
 		r = flock(l->fd, how);
 		setitimer(ITIMER_REAL, &none, NULL);
 	}
-	/* A file system without locks is no reason not to write. */
+	/* On a file system without locks the ledger is used without a lock. */
 	l->stuck = r < 0 && (errno == EWOULDBLOCK || errno == EINTR);
 	return l->stuck ? -1 : 0;
 }
 
-/* Whoever was killed while it wrote has left a part of a line: it goes, unless only its newline is missing. 0, or -1 with errno. */
+/* Cuts off the part of a line that a killed process has left; adds the newline if only that is missing. 0, or -1 with errno. */
 static int
 cut_torn(int fd)
 {
@@ -294,7 +294,7 @@ cut_torn(int fd)
 	return ftruncate(fd, from);
 }
 
-/* Appends what has not been written. What is not written whole is cut off again. 0, or -1 with errno. */
+/* Appends the unwritten entries. An entry that is not written whole is cut off again. 0, or -1 with errno. */
 static int
 append(struct ledger *l)
 {
@@ -334,9 +334,9 @@ begin_sums(struct tool *t, struct ledger *l)
 }
 
 /*
- * Writes what is to be written, and reads what all processes have appended since: under the lock, as somebody may cut off what is torn.
- * A period that is over, another file, and an entry that could not be written begin the sums anew. patient: waits for the lock in any case,
- * also when there is nothing to read or write.
+ * Writes the unwritten entries, and reads what all processes have appended: under the lock, as another process may cut off a part
+ * of a line. The sums are made again for a new period, for another file, and if an entry could not be written. patient: waits for
+ * the lock even if an earlier wait was in vain, or if there is nothing to read or write.
  */
 static void
 refresh(struct tool *t, bool patient)
@@ -362,7 +362,7 @@ refresh(struct tool *t, bool patient)
 	unchanged = fstat(l->fd, &st) == 0 && st.st_size == l->read && !l->unwritten.n;
 	if (unchanged && !patient)
 		return;
-	/* Many who read at once would keep the queue from moving. */
+	/* Even to read, the lock is exclusive: many shared locks at once would keep writers waiting. */
 	locked = lock(l, unchanged ? LOCK_SH : LOCK_EX, patient) == 0;
 	if (!locked)
 		report_trouble(t, "another process keeps it locked");
@@ -373,7 +373,7 @@ refresh(struct tool *t, bool patient)
 	if (locked && (before = l->unwritten.n) > 0) {
 		if (append(l) < 0)
 			report_trouble(t, "%s", strerror(errno));
-		/* What is still unwritten must be in the sums. What was written now will be read, and must not be there twice. */
+		/* Entries that are still unwritten must be in the sums. Entries written now will be read, and must not count twice. */
 		if (l->unwritten.n ? l->unwritten.n != before || !l->counted : l->counted)
 			l->read = -1;
 	}
@@ -384,7 +384,7 @@ refresh(struct tool *t, bool patient)
 	end = read_lines(l, l->read, add_lines, t);
 	if (end < 0)
 		report_trouble(t, "%s", strerror(errno));
-	l->read = end; /* what could be read is in the sums: after an error they begin anew */
+	l->read = end; /* -1 after an error: a part of the lines is in the sums, which are made again */
 	if (locked)
 		flock(l->fd, LOCK_UN);
 }
@@ -396,7 +396,7 @@ ledger_trouble(struct tool *t)
 	return t->ledger->why.n ? t->ledger->why.p : NULL;
 }
 
-/* The account of a scope; read anew where it is new. NULL when out of memory. */
+/* Returns the account of a scope; for a new one, the ledger will be read again. NULL out of memory. */
 static struct account *
 account_of(struct ledger *l, struct slice scope)
 {
@@ -439,7 +439,7 @@ ledger_add(struct tool *t, struct usage_entry *e)
 		refresh(t, false);
 }
 
-/* What is looked for: the last cost in this currency that the agent has reported of this session. */
+/* What search_lines looks for: the last cost in this currency that the agent has reported of this session. */
 struct search {
 	struct slice session, agent, currency;
 	struct decimal *found;

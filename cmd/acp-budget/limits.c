@@ -1,21 +1,21 @@
-/* How much may be used: cost and tokens, of a session or of a period; turns and context of a session. */
+/* The limits: of cost and tokens in a session or a period, and of turns and context in a session. */
 #include <inttypes.h>
 #include <unistd.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* Bits of session.reached and session.unenforced; of costs and tokens one for each limit. */
+/* Bits of limits.reached and limits.unenforced. AMOUNT is the first limit of costs or tokens; the others have the next bits. */
 enum { TURNS = 1, CONTEXT = 2, AT = 4, CHILDREN = 8, AMOUNT = 16 };
 
-/* What a limit of tokens or costs says of a session, or of all in its scope. */
+/* How much of a limit of tokens or costs a session, or (for a period) its scope, has used. */
 struct used {
-	bool known;                  /* otherwise nobody has reported it */
-	struct decimal amount, most; /* between these */
+	bool known;                  /* otherwise the agent has not reported the amount */
+	struct decimal amount, most; /* the amount is at least amount, and at most most */
 };
 
 /* --- as text --- */
 
-/* An amount of money or tokens in the unit of a limit. */
+/* Appends an amount of money or tokens in the unit of a limit. */
 static int
 put_amount(const struct money *m, struct decimal amount, struct buf *to)
 {
@@ -26,7 +26,7 @@ put_amount(const struct money *m, struct decimal amount, struct buf *to)
 	return amount.units > (decimal_units)UINT64_MAX ? usage_sum_put(&sums, USAGE_TOTAL, to) : put_grouped(to, usage_clip(amount.units));
 }
 
-/* As it was given: "--max-cost 20 USD/day". */
+/* Appends the limit as an option: "--max-cost 20 USD/day". */
 static int
 put_limit(const struct money *m, struct buf *to)
 {
@@ -35,7 +35,7 @@ put_limit(const struct money *m, struct buf *to)
 		|| (m->period && buf_printf(to, "/%s", calendar_names[m->period])));
 }
 
-/* The unit, and what it was used in: " USD today (project /src/x)". */
+/* Appends the unit, the period and the scope of a limit: " USD today (project /src/x)". */
 static int
 put_unit(struct tool *t, const struct budget_session *s, const struct money *m, struct buf *to)
 {
@@ -50,7 +50,7 @@ put_unit(struct tool *t, const struct budget_session *s, const struct money *m, 
 
 /* --- amounts --- */
 
-/* What the session and its children used. The caller frees it. */
+/* Returns what a session and its children have used. The caller frees the figures. */
 static struct usage_figures
 figures(struct tool *t, const struct budget_session *s)
 {
@@ -110,7 +110,7 @@ amount_reached(struct tool *t, const struct budget_session *s, size_t limit, str
 
 /* --- turns and context --- */
 
-/* Of the session, or of one of its children: each has a context of its own. */
+/* Finds a session whose context is full, this one or one of its children: each has a context of its own. NULL: none. */
 static const struct usage_session *
 find_full(const struct usage_session *u, unsigned most)
 {
@@ -138,7 +138,7 @@ context_reached(const struct tool *t, const struct budget_session *s, struct buf
 
 /* --- all --- */
 
-/* One limit, by its bit. Then text (or NULL) gets it and the usage. */
+/* Returns whether the limit with this bit is reached; then text (or NULL) gets the limit and the usage. */
 static bool
 reached(struct tool *t, const struct budget_session *s, unsigned bit, bool prompt, struct buf *text)
 {
@@ -181,7 +181,7 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 	for (unsigned bit = TURNS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
 		if (!reached(t, s, bit, prompt, &text)) {
-			/* A context can fall, and a period ends. */
+			/* A context can shrink, and a period ends: the limit can be reached again. */
 			if (bit != TURNS)
 				s->limits.reached &= ~bit;
 			continue;
@@ -192,7 +192,7 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 		frame_fail(t->frame, EXIT_NEGATIVE);
 		if (buf_string(&text))
 			session_report(t, s, "%s", text.p);
-		/* The last turn of --max-turns may end. */
+		/* The last turn that --max-turns permits may run to its end. */
 		if (t->options->hard && session_runs(s) && bit != TURNS)
 			session_cancel(t, s);
 	}

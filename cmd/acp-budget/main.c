@@ -6,7 +6,7 @@
 #include "cmd/acp-budget/budget.h"
 #include "lib/run/proc.h"
 
-/* One option a line, with its unit and default. The shell completes options and words from it. */
+/* One option a line, with its unit and default. The completion of the shell gets options and words from this text. */
 static const char help[] =
 	"usage: acp-budget [OPTION]... [-- COMMAND [ARG]...]\n"
 	"Enforces token targets and limits for each session. COMMAND is the agent.\n"
@@ -50,7 +50,7 @@ static const char help[] =
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-/* 1 to 100, with its sign or without; then `end`. Returns what is after that, or NULL. */
+/* Reads a number from 1 to 100, with or without a percent sign, and then `end`. Returns what is after `end`, or NULL. */
 static const char *
 percent(const char *text, char end, unsigned *level)
 {
@@ -87,7 +87,7 @@ parse_money(const struct cli_argument *t)
 			cli_wrong(t, "expected an amount above 0");
 }
 
-/* 500k,2m/day: limits whose unit has no name. */
+/* Reads limits without a currency: 500k,2m/day. */
 static void
 parse_tokens(const struct cli_argument *t)
 {
@@ -138,7 +138,7 @@ parse_at(const struct cli_argument *t)
 	o->nat++;
 }
 
-/* As acp-usage has them. */
+/* The words of --by, which acp-usage has, too. */
 enum { BY_DAY = 2 };
 static const char *const by_names[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
 
@@ -179,7 +179,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* acp-usage prints it. */
+/* Becomes acp-usage, which prints the report. */
 _Noreturn static void
 report(const struct options *o)
 {
@@ -189,10 +189,10 @@ report(const struct options *o)
 
 	if (!path)
 		cli_no_memory(tool_name);
-	/* acp-usage would report it under its own name. */
+	/* acp-usage would report an unreadable ledger under its own name. */
 	if (access(path, R_OK) < 0)
 		cli_die(EXIT_USAGE, tool_name, "%s: %s", path, strerror(errno));
-	/* The manual of exec promises that they are not changed. */
+	/* The manual of exec promises that the arguments are not changed. */
 	execvp(program ? program : name, (char **)(size_t)argv);
 	exit(cli_not_started(tool_name, name, true, errno));
 }
@@ -208,7 +208,7 @@ main(int argc, char **argv)
 	int status;
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
-	/* A period is longer than a process. */
+	/* A limit over a period needs a ledger, since a period is longer than a process. */
 	for (size_t i = 0; i < o.limits.n; i++)
 		periods |= o.limits.at[i].period != CALENDAR_ALWAYS;
 	if (!o.ledger && (periods || o.report))

@@ -1,11 +1,11 @@
-/* The texts for the model. */
+/* The texts about the target that the model reads. */
 #include <inttypes.h>
 
 #include "cmd/acp-budget/budget.h"
 
 const char text_prefix[] = "[Output token target] ";
 
-/* Constant: other words would spoil the prompt cache. No figures in it, therefore. */
+/* The explanation has no figures, so that it is always equal: a prompt cache holds it only then. */
 const char explanation[] =
 	"[Output token target] A target for output tokens has been set for this turn. Whenever you stop before it is "
 	"reached, you are shown how many output tokens you have used so far, and you are asked to go on. The target is a "

@@ -27,7 +27,7 @@ open_budget(struct tool *t, struct budget_session *s, const struct msg *m)
 	return s->explained ? 0 : -1;
 }
 
-/* A prompt is forwarded: it replaces the budget of the last one. */
+/* Prepares a prompt to be forwarded. The prompt ends the budget of the last prompt, and may open a new one. */
 static void
 forward(struct tool *t, struct budget_session *s, const struct message *message, struct session_request *r)
 {
@@ -47,7 +47,7 @@ forward(struct tool *t, struct budget_session *s, const struct message *message,
 	tool_tag(r, s->budget ? &s->budget->tag : NULL);
 }
 
-/* To the prompt that is held, or (NULL) being handled: "acp-budget: WHY". */
+/* Responds with the error "acp-budget: WHY" to a held prompt, or (NULL) to the prompt that is being handled. */
 static void
 reply_error(struct tool *t, struct held *held, int code, const char *why)
 {
@@ -59,14 +59,14 @@ reply_error(struct tool *t, struct held *held, int code, const char *why)
 
 /* --- prompts that wait for a text of --at --- */
 
-/* The first prompt of the session that waits; NULL: none does. */
+/* Returns the first prompt of the session that waits; NULL: none waits. */
 static struct held *
 waiting(const struct tool *t, const struct budget_session *s)
 {
 	return frame_held_next(t->frame, s, NULL);
 }
 
-/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting, after these. */
+/* Handles all prompts that wait again, in the order in which they came. If another text is due, they wait again, in that order. */
 static void
 prompts_release(struct tool *t, struct budget_session *s)
 {
@@ -80,7 +80,7 @@ prompts_release(struct tool *t, struct budget_session *s)
 	t->again = false;
 }
 
-/* A prompt that waits gets an error response here: it was never forwarded. */
+/* Responds with an error to a prompt that waits, and drops the prompt, which was never forwarded. */
 static void
 refuse(struct tool *t, struct held *prompt, int code, const char *why)
 {
@@ -109,7 +109,7 @@ prompt_was_answered(struct tool *t, const struct message *response)
 	return true;
 }
 
-/* The next prompt in the session that has no response. */
+/* Returns the first prompt that was forwarded (waited: that had to wait) and has no response; NULL: none. */
 static struct session_request *
 open_prompt(struct budget_session *s, bool waited)
 {
@@ -149,7 +149,7 @@ prompts_cancelled(struct tool *t, struct budget_session *s)
 	SCOPED struct buf result = {0};
 	struct held *h;
 
-	/* In v2 a result says that the prompt was accepted. */
+	/* In v2 a result would say that the prompt was accepted. */
 	if (sessions_v2(t->sessions) || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((h = waiting(t, s))) {
@@ -160,7 +160,7 @@ prompts_cancelled(struct tool *t, struct budget_session *s)
 
 /* --- --at: when the context has reached a level, a text is sent before the next prompt --- */
 
-/* Sends the next text that is due. Returns whether there was one. */
+/* Sends the next text that is due. Returns whether a text was sent. */
 static bool
 at_send(struct tool *t, struct budget_session *s)
 {
@@ -171,10 +171,10 @@ at_send(struct tool *t, struct budget_session *s)
 
 	for (i = 0; i < o->nat; i++) {
 		text = o->at[i].text;
-		/* A text may bring the context below its level and above again: once for a prompt is enough. */
+		/* A text may bring the context below its level and above again: it is sent only once before a prompt. */
 		if (((s->at.fired | s->at.tried) & 1u << i) || !session_is_at(s, o->at[i].level))
 			continue;
-		/* A compaction that runs is not requested once more. */
+		/* While a compaction runs, no other compaction is requested. */
 		if (!(s->compacting && strncmp(text, compact, strlen(compact)) == 0 && strchr(" \t\n", text[strlen(compact)])))
 			break;
 	}
@@ -195,7 +195,7 @@ at_send(struct tool *t, struct budget_session *s)
 void
 at_ended(struct tool *t, struct budget_session *s)
 {
-	/* clock_rings or end_all may have given it up before. */
+	/* clock_rings or end_all may have given the text up before. */
 	if (!s->at.runs)
 		return;
 	s->at.runs = false;
@@ -207,7 +207,7 @@ enum verdict
 prompt_came(struct tool *t, const struct message *message)
 {
 	struct budget_session *s = session_of(t, msg_session(&message->msg), true);
-	/* Nobody has opened it: it has used nothing. */
+	/* A session that is not known yet has used nothing. */
 	static const struct budget_session unknown;
 	const char *trouble = t->options->strict ? ledger_trouble(t) : NULL;
 	SCOPED struct buf limit = {0};
@@ -266,7 +266,7 @@ prompt_withdrawn(struct tool *t, const struct message *message)
 			return VERDICT_DROP;
 		}
 	}
-	/* The agent has already responded if the response is held here: what runs is a nudge, which is cancelled by session. */
+	/* If the response is held, the agent has already responded: a nudge runs, which session/cancel cancels. */
 	for (struct budget *b = t->budgets; b && !running; b = next) {
 		next = b->next;
 		if (!msg_same_id(buf_slice(&b->id), id) || b->state != BUDGET_RUNS)

@@ -16,7 +16,7 @@ tool_check(struct tool *t, int r)
 
 /* --- the alarm --- */
 
-/* It is set to the earliest of all deadlines; when it rings, a deadline that was put off sets it anew. */
+/* The timer is set to the earliest of all deadlines; when it expires, clock_rings sets it again for a deadline that was put off. */
 void
 tool_alarm(struct tool *t, uint64_t when)
 {
@@ -122,7 +122,6 @@ session_free(struct budget_session *s)
 	free(s);
 }
 
-/* A turn of acp-budget that has been given up does not count. */
 bool
 session_runs(const struct budget_session *s)
 {
@@ -166,7 +165,7 @@ tool_see(struct tool *t, const struct message *original, struct seen *to)
 	to->request = seen->request;
 	to->kind = seen->kind;
 	s = session_family(to->about);
-	/* Most updates say nothing of usage. */
+	/* Most updates do not concern usage. */
 	if (m.msg.what != ACP_SESSION_UPDATE || usage_may_matter(&t->words, m.msg.text)) {
 		to->used = true;
 		tool_check(t, usage_message(t->usage, seen) || usage_quiet(t->usage, UINT64_MAX, &next));

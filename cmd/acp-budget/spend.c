@@ -1,10 +1,10 @@
-/* What sessions spend, for the ledger: what their figures have grown by since its last entry. */
+/* What sessions spend, for the ledger: by how much their figures have grown since their last entry. */
 #include "cmd/acp-budget/budget.h"
 #include "lib/usage/entry.h"
 
 /*
- * What a session that has been loaded had cost before: its first cost, if it was reported before the agent worked; else what the ledger has
- * seen last, if the costs go on from there. Of a session that the ledger has never seen, the first cost is not charged.
+ * Returns what a session that was loaded had cost before: its first cost, if the agent reported that before it worked, or if the
+ * ledger does not know the session (which is not charged then); else the last cost in the ledger, or 0 if the first cost is less.
  */
 static struct decimal
 cost_before(struct tool *t, const struct budget_session *s, uint32_t currency)
@@ -21,7 +21,7 @@ cost_before(struct tool *t, const struct budget_session *s, uint32_t currency)
 	return usage_cost_fell(c->first, last) ? (struct decimal){0} : last;
 }
 
-/* What has been added in each currency. 0, or -1 out of memory. */
+/* Appends by how much the cost in each currency has grown: a JSON array, but for its last bracket. 0, or -1 out of memory. */
 static int
 put_costs(struct tool *t, struct budget_session *s, const struct usage_figures *now, struct buf *to)
 {

@@ -18,7 +18,7 @@ put_grouped(struct buf *to, uint64_t n)
 	return 0;
 }
 
-/* What is still to come at the rate so far: " · ~2m 30s". */
+/* Appends how long the rest of the target takes at the mean rate of this budget: " · ~2m 30s". */
 static int
 put_time_left(const struct budget *b, uint64_t now, struct buf *to)
 {
@@ -38,7 +38,7 @@ put_time_left(const struct budget *b, uint64_t now, struct buf *to)
 	return buf_printf(to, " \u00b7 ~%" PRIu64 "s", s);
 }
 
-/* --- where it goes --- */
+/* --- where the status is shown --- */
 
 int
 status_open(struct tool *t)
@@ -64,7 +64,7 @@ to_terminal(struct tool *t, const struct budget_session *s, const char *text)
 		cli_write_now(t->tty, buf_slice(&line));
 }
 
-/* What the client shows as a notice, or as the agent's thoughts. */
+/* Sends a text that the client shows as a notice, or as a thought of the agent. */
 static void
 to_client(struct tool *t, const struct budget_session *s, const char *text)
 {

@@ -6,7 +6,7 @@
 
 static const char figures[] = "0123456789";
 
-/* Blanks become spaces: \s as JavaScript, the source of these patterns, has it. The text gets a NUL after it; NULL: out of memory. */
+/* Makes each blank a space: \s of JavaScript, from where these patterns come. Puts a NUL after the text; NULL: out of memory. */
 static char *
 flatten(struct buf *text)
 {
@@ -43,7 +43,7 @@ skip(const char **p, const char *word)
 	return true;
 }
 
-/* The value of digits with a fraction, in units (k, m, b); what is beyond 2^64 is 2^64-1. */
+/* Returns the value of digits with a fraction and a unit (k, m, b), at most 2^64-1. */
 static uint64_t
 value(struct slice digits, char letter)
 {
@@ -64,7 +64,7 @@ value(struct slice digits, char letter)
 	return beyond ? UINT64_MAX : n;
 }
 
-/* A number and its unit: (\d+(?:\.\d+)?)\s*(k|m|b) */
+/* Reads a number and its unit: (\d+(?:\.\d+)?)\s*(k|m|b) */
 static bool
 amount(const char **at, uint64_t *n)
 {
@@ -83,7 +83,7 @@ amount(const char **at, uint64_t *n)
 	return true;
 }
 
-/* After the last plus there is nothing else. */
+/* Reads +500k at the end of a text, which may have a full stop after it. */
 static bool
 at_end(const char *text, const char *end, uint64_t *n)
 {
@@ -100,7 +100,7 @@ at_end(const char *text, const char *end, uint64_t *n)
 	return p == end;
 }
 
-/* "use 2m tokens", from here on. */
+/* Reads "use 2m tokens" or "spend 2m tokens" at the beginning of a text. */
 static bool
 spends(const char *p, uint64_t *n)
 {

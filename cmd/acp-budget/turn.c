@@ -10,10 +10,10 @@ note_end(struct tool *t, struct budget_session *s, const struct session_turn *tu
 
 	if (b)
 		b->refs--;
-	/* Whatever function of acp-budget has ended the turn does the rest itself. */
+	/* The turn did not end with a message of the agent: the function of acp-budget that has ended it does the rest. */
 	if (!e)
 		return;
-	/* Its end will not come. Nothing is sent from here: prompts that wait for it are shown again when the clock rings. */
+	/* The end of the turn will not come. Prompts that wait for it cannot be sent from here, but when the timer expires. */
 	if (turn->unfinished) {
 		if (b)
 			budget_end(t, b, "its turn was lost");
@@ -21,7 +21,7 @@ note_end(struct tool *t, struct budget_session *s, const struct session_turn *tu
 			tool_alarm(t, s->at.deadline = frame_now(t->frame));
 		return;
 	}
-	/* Of several turns that end with one message, the one that ran ends last: the others' prompts were accepted while it ran. */
+	/* Of several turns that end with one message, the one that ran ends last: the prompts of the others came while it ran. */
 	e->session = s;
 	e->failed = turn->failed;
 	e->error = turn->error;
@@ -63,7 +63,7 @@ turn_happened(void *tool, const struct session_event *e)
 	default:
 		break;
 	}
-	/* Last: it may report at once what the turn has used. */
+	/* lib/usage comes last, because it may report at once what the turn has used. */
 	usage_happened(t->usage, e);
 }
 
@@ -75,7 +75,7 @@ turn_used(void *tool, const struct usage_event *e)
 
 	if (e->kind != USAGE_EVENT_TURN || !end || !end->session || end->session->usage != e->session)
 		return;
-	/* The last call's is a part of the turn's. */
+	/* own_lower: the agent reports only the last call, a part of the turn. */
 	end->counted = (e->billed.has & 1u << USAGE_OUTPUT) && !e->own_lower;
 	end->output = end->counted ? usage_clip(e->billed.n[USAGE_OUTPUT]) : 0;
 }
@@ -87,7 +87,7 @@ turn_late(struct tool *t, const struct message *m)
 	struct session_message late = {.message = *m};
 	struct session_turn turn = {.session = s ? s->session : NULL};
 
-	/* In version 2 an idle state says what was used. */
+	/* In version 2 the idle state, not the response, says what was used. */
 	if (s && !sessions_v2(t->sessions))
 		usage_happened(t->usage, &(struct session_event){.kind = SESSION_TURN_ENDED, .t = m->t, .message = &late, .session = s->session,
 			.turn = &turn});
@@ -126,7 +126,7 @@ turn_responded(void *tool, struct frame *f, void *tag, const struct message *m)
 	budgets_free(t, false);
 }
 
-/* Where a nudge runs, the agent had not read it yet. Repeats are changed as the first was: to the sum of all turns. */
+/* An idle state during a nudge is dropped: the agent has not read the nudge yet. Later repeats get the sum of all turns. */
 enum verdict
 turn_repeated(struct tool *t, struct budget_session *s, struct slice update)
 {
