@@ -1,4 +1,4 @@
-/* The agent: its process, requests to it, and what comes from it. */
+/* The agent: its process, requests to the agent, and the messages that come from it. */
 #include <errno.h>
 #include <signal.h>
 
@@ -7,14 +7,14 @@
 
 enum { AFTER_TERM = 2 * 1000 * 1000, STDERR_LINE = 16 * 1024, NOISE = 200 };
 
-/* A request of ours that has no response yet: the data of its session_request. */
+/* A request of acp-ask without a response: the data of its session_request. */
 struct call {
 	struct buf *response;
-	const char *member;     /* of the response that was put there; or NULL */
+	const char *member;     /* which member of the response was put there; or NULL */
 	bool done;
 };
 
-/* Sends a message, whose buffer it frees. Returns the request that it is; or NULL. */
+/* Sends a message, whose buffer it frees. Returns the request, if the message is a request; else NULL. */
 static struct session_request *
 send_message(struct ask *a, struct buf *message)
 {
@@ -91,7 +91,7 @@ on_signal(void *arg, int signal)
 		line_resume(a);
 		return;
 	}
-	/* In a conversation Ctrl-C ends the turn, or the line, alone; a second one in the same turn ends all. */
+	/* In a conversation Ctrl-C ends only the turn, or the line; a second Ctrl-C in the same turn ends all. */
 	if (a->talks && signal == SIGINT && !a->over && !(a->turn.running && a->signals)) {
 		if (a->turn.running)
 			a->signals++, ask_cancel(a);
@@ -186,7 +186,7 @@ ask_refuse(struct ask *a, struct slice id, int code, const char *format, ...)
 	send_message(a, &message);
 }
 
-/* --- what comes from it --- */
+/* --- what comes from the agent --- */
 
 static void
 on_session(void *arg, const struct session_event *e)
@@ -231,7 +231,7 @@ on_session(void *arg, const struct session_event *e)
 	}
 }
 
-/* A line that is no message. Whoever waits because of it does not wait for ever. */
+/* Handles a line that is not a message. A broken request gets an error; acp-ask does not wait for a response that is broken. */
 static void
 handle_noise(struct ask *a, const struct line *line, const char *why)
 {
@@ -293,9 +293,9 @@ on_error_line(void *arg, enum input_got got, const struct line *line)
 	return true;
 }
 
-/* --- its process --- */
+/* --- the process --- */
 
-/* It has ended when its process has, and its output has been read. */
+/* Ends all if the agent has ended: its process has ended, and its output has been read. */
 static void
 end_if_over(struct ask *a)
 {
@@ -320,7 +320,7 @@ on_live_event(void *arg, enum endpoint_event event)
 {
 	struct ask *a = arg;
 
-	/* It reads nothing more, or writes nothing more: then it is to end, too. */
+	/* An agent that reads nothing more, or writes nothing more, must end within the grace period. */
 	if ((event == ENDPOINT_ENDED || (event == ENDPOINT_CLOSED && a->agent.live.out.error)) && !a->agent.grace.added)
 		loop_add_timer(a->loop, &a->agent.grace, a->options->grace);
 	end_if_over(a);
@@ -333,7 +333,7 @@ on_exit_of_agent(void *arg, int status)
 
 	a->agent.reaped = true;
 	a->agent.status = status;
-	proc_signal(a->agent.child.pid, SIGTERM); /* what it has started, and left running */
+	proc_signal(a->agent.child.pid, SIGTERM); /* for processes that the agent has started, and left running */
 	endpoint_drain(&a->agent.live);
 	end_if_over(a);
 }

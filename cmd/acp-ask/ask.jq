@@ -1,13 +1,13 @@
-# What acp-ask says of the protocol, and reads of it, where that is neither the bytes of the stream nor their order.
+# What acp-ask makes and reads of messages, apart from the bytes of the stream and their order.
 #
-# These are several programs, each compiled when a function of it is needed, for that takes long (a prompt of texts needs none): a line
-# #: begins each, and what is before the first is part of all. $do: which function; $agent: the result of initialize; and options (put.c),
-# among them $given: [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: there a sessionId that is null stands for the
-# session's, and a _meta that is null for that of --meta. An error is a text for people.
+# A line #: begins each of several programs; the text before the first is part of all. As compiling takes long, a program is
+# compiled when a function of it is needed; a prompt of texts needs none. $do is the function, $agent the result of initialize;
+# others are options (put.c), such as $given: [NAME, VALUE] and [NAME, KEY, VALUE...]. A request is [METHOD, PARAMS]: in PARAMS a
+# null as sessionId becomes the session's, and a null as _meta becomes the object of --meta. Errors are texts for people.
 
 def v2: $protocol == 2;
 
-# Does the agent advertise what is at this path, in version 1 or 2? null: that version does not have it.
+# Does the agent advertise the capability at this path, of version 1 or 2? null: that version does not have the capability.
 def can($one; $two):
   (if v2 then $two else $one end) as $path
   | $path != null and ($agent | try getpath($path | split(".")) catch null | . == true or type == "object");
@@ -17,13 +17,13 @@ def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then
 
 #: --- a prompt ---
 
-# Of {request, error}: fails with what is said of it.
+# Input: {request, error}. Fails with a text about the error.
 def failure:
   error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
     else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
 
-# A file (its path, its real one, its text or its data in base64): an image or a sound, where the agent accepts them; else a resource; else
-# what every agent accepts: text, or a link.
+# Input: a file, {path, real, text or (base64) data}. Returns a block: an image or a sound, if the agent accepts these; else a
+# resource, if the agent accepts that; else what every agent accepts: text, or a link.
 def block:
   {png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", svg: "image/svg+xml",
     wav: "audio/wav", mp3: "audio/mpeg", ogg: "audio/ogg", flac: "audio/flac", pdf: "application/pdf", json: "application/json",
@@ -40,10 +40,10 @@ def block:
     elif .text then {type: "text", text: "\(.path):\n\(.text)"}
     else {type: "resource_link", name: .path} + $uri end;
 
-# Of blocks, and files.
+# Input: blocks and files. Returns blocks.
 def prompt: map(if .real then block else . end);
 
-# Of the contents of a tool call.
+# Input: the contents of a tool call. Returns lines.
 def contents: [arrays[] | .content.text? // .path? | strings | select(. != "") | "  \(.[0:1024])"];
 
 def plan:
@@ -56,14 +56,14 @@ if $do == "failure" then failure elif $do == "prompt" then prompt elif $do == "c
 
 #: --- what is set before a prompt: authentication, servers, and options of the session ---
 
-# A request, or what the agent's command needs to log in at a terminal.
+# Returns a request, or the arguments and variables with which the agent's command logs in at a terminal.
 def authenticate:
   $auth as $id
   | [methods | select(.id == $id)][0] as $method
   | if $method == null then error("the agent has no such method" | naming_methods)
     elif $method.type == "terminal" then
       if $person | not then error("--auth \($id): it needs a terminal") else . end
-      # Version 1 has an object, version 2 a list of names and values.
+      # In version 1 env is an object, in version 2 a list of names and values.
       | {args: [$method.args[]? | strings], variables: [$method.env | (objects | to_entries[] | "\(.key)=\(.value)"), (arrays[] | "\(.name)=\(.value)")]}
     else
       [$method.vars[]? | objects | select(.optional != true) | .name | strings | select(env[.] == null)][0] as $missing
@@ -86,11 +86,11 @@ def set($option; $value):
     elif $value == "true" or $value == "false" then {value: ($value == "true"), type: "boolean"}
     else error("--config \($option.id // $option.configId): expected true or false") end)];
 
-# After the session was opened: requests.
+# Input: the result that opened the session. Returns the requests that set what the options ask for.
 def settings:
   . as $opened
   | [.configOptions[]? | objects] as $options
-  # An option of this category; or a method of its own, where the session has a list.
+  # Sets the option of this category; or calls this method, if the session has a list of choices.
   | def choice($name; $list; $method; $member):
       given($name) as $value
       | [$options[] | select(.category == $name)][0] as $option
@@ -115,7 +115,7 @@ def fields:
   .requestedSchema? | [.required[]?] as $required
   | [.properties | objects | to_entries[] | .key as $key | {name: .key, schema: (.value | objects // {}), required: any($required[]; . == $key)}];
 
-# What a field, or an item of a list, can be chosen from; null: it is anything.
+# Returns the values that a field, or an item of a list, can have; nothing, if it can have any value.
 def choices:
   (if .items | type == "object" then .items else . end)
   | [.enum, .oneOf, .anyOf | arrays][0]
@@ -132,14 +132,14 @@ def fits($s):
     elif type != "number" then false
     else ($s.type == "number" or ($s.type == "integer" and . == floor)) and between($s.minimum; $s.maximum) end;
 
-# The content of the response, with the values of --form.
+# Returns the content of the response, with the values of --form.
 def filled:
   [fields[] | . as $f | ($values | has($f.name)) as $has
     | if $has and ($values[$f.name] | fits($f.schema)) then {($f.name): $values[$f.name]}
       elif $has or $f.required then error("--form \($form_file) does not have what is asked for") else {} end]
   | add // {};
 
-# A form that a person fills in is {params, n, content}: the next field is that of number n. With what is shown of that.
+# A form that a person fills in is {params, n, content}, where n is the number of the next field. Adds what is shown of that field.
 def shown:
   . as $form
   | .params | fields[$form.n] | .schema as $s
@@ -150,7 +150,7 @@ def shown:
       ($choices | arrays | to_entries[] | "  \(.key + 1)) \(.value.title)")],
     prompt: "\(if $choices then "number" else "value" end)\($s.default | if . == null then "" else " [\(tojson)]" end): "};
 
-# Of a request's params: the form, or {result}.
+# Input: the params of an elicitation. Returns the form to be shown, or {result}.
 def form:
   if (.mode // "form") != "form" or [.requestedSchema | objects | .properties | objects] == [] then {result: {action: "cancel"}}
   elif $form_file then {result: {action: "accept", content: filled}}
@@ -159,7 +159,7 @@ def form:
 
 def trim: until(startswith(" ") | not; .[1:]) | until(endswith(" ") | not; .[:-1]);
 
-# Of {form, text}, a text that was typed: the form, or {result}; where the text is no value, the form as it was.
+# Input: {form, text}, with the text that was typed. Returns the form, or {result}; an unchanged form if the text is not a value.
 def typed:
   .form as $form
   | (.text | trim) as $text
@@ -185,18 +185,18 @@ if $do == "form" then form else typed end
 
 #: --- --list and --probe ---
 
-# Of the cursor.
+# Input: the cursor, or null. Returns the request for a page of the list.
 def list:
   if can("agentCapabilities.sessionCapabilities.list"; "capabilities.session") then ["session/list", {cwd: $cwd} + (if . then {cursor: .} else {} end)]
   else error("--list \($cwd): the agent has no list of sessions") end;
 
-# What is printed of the responses.
+# Input: the pages of the list. Returns the lines to be printed.
 def sessions:
   [.[].sessions[]? | objects]
   | if $format == "json" then [tojson] elif $format == "ndjson" then map(tojson)
     else map([.sessionId, .updatedAt, .title] | map(if type == "string" then . else "" end) | @tsv) end;
 
-# The methods that are tried: they change nothing but our own session. Of whether that is open.
+# Input: is the session open? Returns [METHOD, PARAMS, is it advertised?] of requests that change nothing but this session.
 def probes:
   {cwd: $cwd} as $where | {sessionId: null} as $session | ($session + $where + {mcpServers: []}) as $again
   | [["session/list", $where, can("agentCapabilities.sessionCapabilities.list"; "capabilities.session")],
@@ -207,7 +207,7 @@ def probes:
       ["session/load", $again, can("agentCapabilities.loadSession"; null)])
     else empty end];
 
-# Of what came of them: promises that are broken.
+# Input: the requests that were tried, with their responses. Returns a line for each promise that the agent breaks.
 def broken:
   [.tried[] | .probe as [$method, $_, $advertised] | select($advertised == (.error.code? == -32601))
     | "\($method): \(if $advertised then "it is advertised, and the agent does not have it"
@@ -230,8 +230,8 @@ if $do == "list" then list elif $do == "sessions" then sessions elif $do == "pro
 
 #: --- --editor ---
 
-# Of {editor, name, words}: where the configuration of this editor is, and what stands there, an object or a text. Lua and Lisp read
-# strings of JSON that have no control characters.
+# Input: {editor, name, words}. Returns where the configuration of this editor is, and its part for the agent, an object or a text.
+# Lua and Lisp can read JSON strings without control characters.
 def editor:
   .name as $name | .words as $words
   | ($words | map(tojson)) as $quoted

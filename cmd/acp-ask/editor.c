@@ -9,7 +9,7 @@
 
 const char *const editor_names[] = {"zed", "jetbrains", "neovim", "avante", "emacs", "vscode", "toad", NULL};
 
-/* The path of a program, absolute, to be freed. A link stays: the name of a program may tell it what to do. */
+/* Returns the absolute path of a program, to be freed. Links are not resolved: a program may act by its name. */
 static char *
 absolute(const char *program)
 {
@@ -31,7 +31,7 @@ absolute(const char *program)
 	return path;
 }
 
-/* Appends a word, which it frees, to a list, JSON. */
+/* Appends a word, which it frees, to a JSON list. */
 static void
 add(struct buf *words, char *word)
 {
@@ -42,7 +42,7 @@ add(struct buf *words, char *word)
 	free(word);
 }
 
-/* Where a script names its interpreter by env, as agents for node do: the directory of that, for a PATH; else NULL. To be freed. */
+/* Returns the directory of the interpreter that a script names by env, as agents for node do, to be freed; NULL: it names none. */
 static char *
 interpreter_directory(const char *script)
 {
@@ -58,7 +58,7 @@ interpreter_directory(const char *script)
 	return path;
 }
 
-/* Appends the whole command: several tools are a chain. */
+/* Appends the whole command. acp-conduct connects several tools to a chain. */
 static void
 add_command(const struct options *o, struct buf *words)
 {

@@ -1,4 +1,4 @@
-/* The terminal at which a person types a line where one is asked for: edited with readline, where that is there. */
+/* The terminal at which a person types a line when acp-ask asks for one: edited with readline, in a build that has it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,9 +19,9 @@ enum { HISTORY = 1000 };
 
 #ifdef HAVE_READLINE
 
-static struct ask *typing; /* readline calls us without an argument */
-static char *history;      /* the path of the file */
-static int unsaved;        /* lines that are not in it yet */
+static struct ask *typing; /* an argument for the callbacks: readline passes none */
+static char *history;      /* the path of the history file */
+static int unsaved;        /* the number of lines that are not in that file yet */
 
 static void
 on_line(char *line)
@@ -42,7 +42,7 @@ on_typed(void *arg, short revents)
 	rl_callback_read_char();
 }
 
-/* The commands of the agent that begin with this text, one at each call. A name that might control the terminal is none. */
+/* Returns the next command of the agent that begins with this text. Leaves out names that might control the terminal. */
 static char *
 next_command(const char *text, int state)
 {
@@ -77,7 +77,7 @@ static void
 on_typed(void *arg, short revents)
 {
 	struct ask *a = arg;
-	char line[4096]; /* the longest */
+	char line[4096]; /* the longest line of a terminal */
 	ssize_t n = read(a->line.fd.fd, line, sizeof(line));
 
 	(void)revents;
@@ -170,7 +170,7 @@ line_open(struct ask *a, void (*got)(struct ask *, struct slice, bool))
 	if (fd < 0)
 		return;
 	loop_add_fd(a->loop, &a->line.fd);
-	signal(SIGTTOU, SIG_IGN); /* so that the terminal can be given to another, and taken back */
+	signal(SIGTTOU, SIG_IGN); /* so that the terminal can be given to another process, and taken back */
 #ifdef HAVE_READLINE
 	history = directory_state("history", true);
 	typing = a;
@@ -193,7 +193,7 @@ line_close(struct ask *a)
 		return;
 #ifdef HAVE_READLINE
 	if (a->talks) {
-		/* Another conversation may have added its lines. A file that is not there yet is not appended to. */
+		/* Appends, as another conversation may have added its lines; append_history does not make the file. */
 		if (append_history(unsaved, history) != 0)
 			write_history(history);
 		history_truncate_file(history, HISTORY);

@@ -80,7 +80,7 @@ parse_permit(const struct cli_argument *t)
 	cli_add(t, &((struct options *)t->at)->permits);
 }
 
-/* Keeps an option for ask.jq: its value; or (where that is expected) key and value of KEY=VALUE, the words of --mcp each. */
+/* Keeps an option for ask.jq: its value; or, if KEY=VALUE is expected, its key and value. The value of --mcp becomes words. */
 static void
 parse_given(const struct cli_argument *t)
 {
@@ -156,7 +156,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* TEXT... -- AGENT...: of the words the first are the prompt. */
+/* Divides TEXT... -- AGENT... into the prompt and the agent's command. */
 static void
 read_operands(struct options *o, const struct cli_line *line)
 {
@@ -195,7 +195,7 @@ read_form(struct ask *a)
 		cli_die(EXIT_USAGE, tool_name, "--form %s: expected an object", path);
 }
 
-/* What is sent: a script, a conversation, or a prompt. */
+/* Reads the script or the prompt; without either, at a terminal, there will be a conversation. */
 static void
 read_input(struct ask *a)
 {
@@ -239,7 +239,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {tool_name, help, options};
-	/* What they own lasts until the exit. */
+	/* These are static because what they own lasts until the exit. */
 	static struct options o = {.protocol = 1, .grace = 5 * 1000 * 1000, .line_limit = 64 * 1024 * 1024};
 	static struct ask a = {.options = &o};
 	SCOPED struct buf result = {0};

@@ -17,7 +17,7 @@ enum { OUTPUT_MOST = 16 * 1024 * 1024, PIECE = 64 * 1024 };
 
 /* --- files --- */
 
-/* Responds with this error. */
+/* Responds with an error for this path. error: an errno. */
 static void
 refuse_path(struct ask *a, struct slice id, const char *path, int error)
 {
@@ -46,7 +46,7 @@ make_parents(int root, const char *path)
 	free(copy);
 }
 
-/* Opens what is below the session's directory. path: absolute. -1 with errno; EXDEV, ELOOP: it is outside. */
+/* Opens an absolute path below the session's directory. -1 with errno; EXDEV, ELOOP: the path is outside of the directory. */
 static int
 open_below(const struct ask *a, const char *path, int flags)
 {
@@ -72,7 +72,7 @@ open_below(const struct ask *a, const char *path, int flags)
 	return fd;
 }
 
-/* Reads a file, or replaces it by the text. 0, or an error. */
+/* Reads a file into text, or (writes) writes text into the file. Returns 0 or an errno. */
 static int
 use_file(const struct ask *a, const char *path, bool writes, struct buf *text)
 {
@@ -137,11 +137,11 @@ struct terminal {
 	struct ask *ask;
 	char id[SLICE_DIGITS + 2];
 	struct loop_child child;
-	struct endpoint pipe;   /* of its standard output and error */
+	struct endpoint pipe;   /* its standard output and error */
 	struct buf output;
-	size_t limit;           /* bytes of it that are kept, the last */
+	size_t limit;           /* how many of the last bytes of the output are kept */
 	bool truncated;
-	struct buf end;         /* of the command, as the agent gets it; empty: it runs */
+	struct buf end;         /* how the command ended, as the agent gets it; empty: the command runs */
 	struct buf waiting;     /* ids of requests that wait for the end, a newline after each */
 };
 
@@ -167,9 +167,9 @@ offer_close(struct ask *a)
 		free_terminal(a->terminals);
 }
 
-/* --- its output --- */
+/* --- the output of a command --- */
 
-/* Keeps the last bytes, from the beginning of a character on. */
+/* Keeps the last bytes of the output, from the beginning of a character on. */
 static void
 cut(struct terminal *t)
 {
@@ -195,9 +195,9 @@ on_output(void *arg, enum input_got got, const struct line *line)
 	return true;
 }
 
-/* --- its end --- */
+/* --- the end of a command --- */
 
-/* Its command has exited, or is not waited for: responds to the requests that wait for the end. */
+/* Responds to the requests that wait for the end of a command, which has exited or will be killed. */
 static void
 on_exit_of_command(void *arg, int status)
 {
@@ -205,7 +205,7 @@ on_exit_of_command(void *arg, int status)
 	const char *signal = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
 	struct slice left = buf_slice(&t->waiting), id;
 
-	/* What it has written is there; who it started may hold the pipe open. */
+	/* All output of the command can be read now. The pipe may stay open: processes that the command started may hold it. */
 	endpoint_read_now(&t->pipe, false);
 	if (WIFSIGNALED(status))
 		need(json_format(&t->end, "{\"exitCode\":null,\"signal\":\"%s%s\"}", signal ? "SIG" : "",
@@ -217,7 +217,7 @@ on_exit_of_command(void *arg, int status)
 	t->waiting.n = 0;
 }
 
-/* --- beginning --- */
+/* --- the beginning of a command --- */
 
 /* Starts the command in the directory. 0, or -1 with errno. */
 static int

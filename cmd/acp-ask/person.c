@@ -1,4 +1,4 @@
-/* What a person decides: permission requests and elicitations (rules and programs may, too); and a conversation. */
+/* Permission requests and elicitations, on which a person decides, or a rule or a program; and the conversation with a person. */
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@ struct question {
 	struct question *prev, *next;
 	struct ask *ask;
 	struct buf line;        /* the request */
-	struct msg request;     /* in it */
+	struct msg request;     /* line, scanned */
 	bool is_form;           /* an elicitation, not a permission request */
-	struct buf form;        /* of an elicitation: what ask.jq makes of it */
+	struct buf form;        /* of an elicitation: the form or the result, from ask.jq */
 	struct loop_timer timer;
-	struct permit *program; /* --permit-by: that decides; or NULL */
+	struct permit *program; /* of --permit-by: the program that decides; or NULL */
 };
 
 /* --- the lines that are typed --- */
 
-/* No line is asked for any more. */
+/* Asks for no line any more, and shows the text that was held back. */
 static void
 leave_line(struct ask *a)
 {
@@ -38,7 +38,7 @@ ask_line(struct ask *a, struct slice prompt)
 
 static void answer_typed(struct ask *, struct slice typed, bool ended);
 
-/* The conversation goes on: asks for a prompt, or the rest of one. */
+/* Goes on with the conversation: asks for a prompt, or for the rest of a prompt. */
 static void
 go_on(struct ask *a)
 {
@@ -77,7 +77,7 @@ person_open(struct ask *a)
 bool
 person_is_there(const struct ask *a)
 {
-	/* Whoever does not see a question cannot answer it. */
+	/* A person who does not see a question cannot answer it. */
 	return a->line.fd.fd >= 0 && a->show.animated;
 }
 
@@ -103,7 +103,7 @@ free_question(struct question *q)
 
 static void ask_person(struct ask *);
 
-/* Responds; p NULL: with what the form has come to, else that it was cancelled. */
+/* Responds, and frees the question. p NULL: the response is the result of the form, if there is one, else "cancelled". */
 static void
 respond(struct question *q, struct slice result)
 {
@@ -114,7 +114,7 @@ respond(struct question *q, struct slice result)
 	free_question(q);
 }
 
-/* The same, and goes on to what the person is to be asked next. */
+/* Responds to a question by respond, and shows the next question. */
 static void
 settle(struct question *q, struct slice result)
 {
@@ -124,7 +124,7 @@ settle(struct question *q, struct slice result)
 	ask_person(a);
 }
 
-/* Responds with this option, or (p NULL) the one that rejects; reports it, and counts a rejection. */
+/* Responds with this option, or (p NULL) an option that rejects; reports the decision, and counts rejections. */
 static void
 decide(struct question *q, struct slice option, const char *by)
 {
@@ -251,7 +251,7 @@ person_close(struct ask *a)
 
 /* --- requests --- */
 
-/* The kind of the first rule that applies, by the kind of the tool call, its name or its title; or NULL. */
+/* Returns the kind of option of the first rule that matches the kind, the name or the title of the tool call; or NULL. */
 static const char *
 rule_for(const struct ask *a, const struct msg *m)
 {

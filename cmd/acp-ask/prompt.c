@@ -18,13 +18,13 @@ put_file(struct ask *a, const char *path, struct buf *to)
 	read_named("@", path, a->options->line_limit / 2, &content);
 	text = json_utf8(buf_slice(&content));
 	need(text ? 0 : base64_encode(buf_slice(&content), &base64));
-	real = realpath(path, NULL); /* a pipe that has no name has none */
+	real = realpath(path, NULL); /* a pipe without a name has no real path */
 	need(json_format(to, "{\"path\":%j,\"real\":%j,\"%s\":%j}", slice_of(path), slice_of(real ? real : path),
 		text ? "text" : "data", buf_slice(text ? &content : &base64)));
 	free(real);
 }
 
-/* Appends a block with the text, which it empties, if there is any. */
+/* Appends a block with the text, if there is any, and empties the text. */
 static void
 put_text(struct buf *text, struct buf *to)
 {
@@ -38,7 +38,7 @@ put_text(struct buf *text, struct buf *to)
 void
 prompt_load(struct ask *a)
 {
-	SCOPED struct buf text = {0}; /* successive texts are one */
+	SCOPED struct buf text = {0}; /* successive texts become one block */
 
 	for (char **word = a->options->prompt; *word; word++) {
 		if (word[0][0] == '@' && word[0][1]) {
@@ -114,7 +114,7 @@ prompt_run(struct ask *a, struct slice content, uint64_t cancel_after)
 struct script {
 	struct ask *ask;
 	uint64_t line;
-	struct buf result;      /* what the last prompt or request brought: an object, JSON */
+	struct buf result;      /* the result of the last prompt or request: an object, JSON */
 };
 
 static const char *const members[] = {"prompt", "cancel_after", "expect", "request"};
@@ -180,7 +180,7 @@ request(struct script *s, struct slice object)
 	show_line(s->ask, buf_slice(&s->result));
 }
 
-/* Runs a prompt, whose result is looked at afterwards. */
+/* Runs a prompt, and keeps its result for the expectations. */
 static void
 prompt(struct script *s, struct slice content, uint64_t cancel_after)
 {
@@ -188,7 +188,7 @@ prompt(struct script *s, struct slice content, uint64_t cancel_after)
 	show_result(s->ask, &s->result);
 }
 
-/* Reads a line. False: it is none of a script, and the program ends. */
+/* Reads a line. False: the line is blank. Ends the program if the line is wrong. */
 static bool
 read_step(const struct script *s, struct slice line, struct slice values[MEMBERS], uint64_t *after)
 {
@@ -229,7 +229,7 @@ script_run(struct ask *a, bool checks)
 		steps++;
 		if (checks)
 			continue;
-		/* A prompt waits for the next line, which may say when it is cancelled. */
+		/* A prompt waits for the next line, which may say when to cancel the prompt. */
 		if (waiting.p)
 			prompt(&s, waiting, values[PROMPT].p ? 0 : after);
 		waiting = values[PROMPT];

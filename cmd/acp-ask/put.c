@@ -1,4 +1,4 @@
-/* Texts that are made and read, where running out of memory is the end of the program. */
+/* Makes and reads texts; ends the program when memory is out. And runs the functions of ask.jq. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -106,10 +106,10 @@ read_named(const char *option, const char *path, size_t most, struct buf *to)
 
 /* --- ask.jq --- */
 
-/* Before each of its parts. */
+/* The beginning of each program in ask.jq. */
 static const char part_begins[] = "\n#:";
 
-/* Compiles the part that lies here, after what is part of all. The options are constants. */
+/* Compiles a program of ask.jq, with the text that is part of all programs before it. The options are constants. */
 static struct jqprog *
 compile(struct ask *a, struct slice part)
 {
@@ -139,7 +139,7 @@ compile(struct ask *a, struct slice part)
 	return jq;
 }
 
-/* The program with this function. */
+/* Returns the program that has this function. */
 static struct jqprog *
 program_with(struct ask *a, const char *function)
 {

@@ -1,4 +1,4 @@
-/* What is asked of the agent beside prompts: the connection, the session, the list of sessions, and --probe. */
+/* Requests to the agent other than prompts: for the connection, the session, the list of sessions, and --probe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
-/* Sends a request, as ask_call has it. False: it has no result; that is reported, and the exit status set. */
+/* Sends a request by ask_call. False: there is no result, which is reported, and the exit status is set. */
 static bool
 must(struct ask *a, struct slice request, struct buf *result)
 {
@@ -58,7 +58,7 @@ static bool
 log_in(struct ask *a, struct slice method)
 {
 	char **argv = words_new(a->options->command, json_get(method, "args"));
-	/* Standard error is the terminal; our standard input and output need not be, and are not what they were. */
+	/* Standard error is the terminal. Standard input of acp-ask need not be, and its standard output is /dev/null now. */
 	const struct proc_fd fds[] = {{a->line.fd.fd, STDIN_FILENO}, {STDERR_FILENO, STDOUT_FILENO}};
 	struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
 	pid_t pid;
@@ -71,7 +71,7 @@ log_in(struct ask *a, struct slice method)
 	words_free(argv);
 	if (pid > 0) {
 		tcsetpgrp(a->line.fd.fd, pid);
-		proc_signal(pid, SIGCONT); /* it may have wanted the terminal before it had it */
+		proc_signal(pid, SIGCONT); /* it may have stopped because it used the terminal too early */
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		tcsetpgrp(a->line.fd.fd, getpgrp());
@@ -95,7 +95,7 @@ session_connect(struct ask *a)
 			return must(a, buf_slice(&next), &response);
 		if (!log_in(a, buf_slice(&next)))
 			return false;
-		/* An agent that begins now finds that somebody has logged in. */
+		/* An agent that is started now finds that the person has logged in. */
 		agent_end(a);
 		if (a->signals || a->status || !agent_start(a))
 			return false;
@@ -104,7 +104,7 @@ session_connect(struct ask *a)
 
 /* --- the session that was open last, in this directory and with this agent --- */
 
-/* The path of the file that has its id, to be freed. make: and its directories. */
+/* Returns the path of the file with the id of that session, to be freed. make: makes the directories of the file. */
 static char *
 last_path(const struct ask *a, bool make)
 {
@@ -133,7 +133,7 @@ remember(struct ask *a)
 	free(path);
 }
 
-/* Appends the id, a JSON string. False: there is none. */
+/* Appends the id of that session, a JSON string. False: there is none. */
 static bool
 recall(const struct ask *a, struct buf *id)
 {
@@ -148,7 +148,7 @@ recall(const struct ask *a, struct buf *id)
 	return id->n > 0;
 }
 
-/* Is this true in the response to initialize, or an object? */
+/* Returns whether the result of initialize has true or an object at this path. */
 static bool
 offers(const struct ask *a, const char *path)
 {

@@ -32,7 +32,7 @@ show_clear(struct ask *a)
 		a->show.open = false;
 }
 
-/* Shows the line that is typed anew. */
+/* Shows the line that is being typed again. */
 static void
 redraw(struct ask *a)
 {
@@ -68,7 +68,7 @@ show_notes(struct ask *a, struct slice notes)
 		show_note(a, "%s", plain_of(note, &room));
 }
 
-/* Shows what was held back above the line that is typed. */
+/* Shows the text that was held back, above the line that is being typed. */
 static void
 on_quiet(void *arg)
 {
@@ -129,7 +129,7 @@ show_close(struct ask *a)
 	endpoint_close(&a->show.out);
 }
 
-/* Escape sequences must not reach a terminal. */
+/* Writes bytes to standard output; to a terminal, without escape sequences. */
 static void
 write_out(struct ask *a, struct slice bytes)
 {
@@ -145,7 +145,7 @@ write_out(struct ask *a, struct slice bytes)
 		endpoint_pause(&a->agent.live, s->out.out.full);
 		return;
 	}
-	/* It must not come between what is asked and what is typed. */
+	/* The bytes must not come between the prompt and the text that is typed. */
 	loop_remove_timer(a->loop, &s->quiet);
 	put_slice(&s->held, bytes);
 	if (bytes.p[bytes.n - 1] == '\n' || s->held.n > HELD_MOST)
@@ -157,7 +157,7 @@ write_out(struct ask *a, struct slice bytes)
 static void
 show_text(struct ask *a, struct slice text)
 {
-	/* After the end of input the prompt of the next line is still there. */
+	/* After the end of input the terminal still shows the prompt of a line. */
 	if (a->show.spins || (a->show.prompts && !a->line.asks))
 		show_clear(a);
 	if (a->show.gap && a->show.open) {
@@ -192,14 +192,14 @@ show_turn(struct ask *a, bool begins)
 
 /* --- the agent's text --- */
 
-/* Is what a turn brings kept, for an object at its end? */
+/* Returns whether the result of a turn is kept, for an object at the end of the turn. */
 static bool
 keeps_result(const struct ask *a)
 {
 	return a->options->format == FORMAT_JSON || a->options->script;
 }
 
-/* A block of content, less the bytes of text to be skipped. */
+/* Shows a block of content, except the first *skip bytes of text. Subtracts the bytes that it has skipped from *skip. */
 static void
 show_block(struct ask *a, struct slice block, size_t *skip)
 {
@@ -230,7 +230,7 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 	a->show.gap = false;
 }
 
-/* A chunk, or (version 2) a whole message, of which some may have been shown. */
+/* Shows a chunk, or (version 2) a whole message, whose beginning may have been shown already. */
 static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
@@ -238,7 +238,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 	struct buf *last = &a->show.message;
 	size_t skip;
 
-	/* Where it belongs to another message than the text before, it begins a line. */
+	/* The text of another message begins a new line. */
 	if (!last->n || !json_string_eq(buf_slice(last), id)) {
 		a->show.gap |= last->n || id.p;
 		a->show.shown = 0;
@@ -252,7 +252,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 		show_block(a, block, &skip);
 }
 
-/* What was reported of usage. */
+/* Notes the usage that a message reports. */
 static void
 note_usage(struct ask *a, const struct session_message *seen)
 {
@@ -305,7 +305,7 @@ show_update(struct ask *a, const struct session_message *seen)
 
 /* --- tool calls --- */
 
-/* The tool call that an update, or a permission request, is about; p NULL: none. */
+/* Returns the tool call that an update or a permission request is about; p NULL: none. */
 static struct slice
 call_object(const struct msg *m)
 {
@@ -316,7 +316,7 @@ call_object(const struct msg *m)
 	return object.p ? object : json_path(m->params, "subject.toolCall");
 }
 
-/* A member of the tool call if it is a string there, else as it is kept: of an object, JSON, or NULL. */
+/* Returns a member of the tool call, if it is a string; else the member that was kept of earlier messages (JSON, or NULL: none). */
 static struct slice
 known(struct slice object, const char *kept, const char *member)
 {
