@@ -1,16 +1,16 @@
-/* What the counts of a response cover: known by the agent, or by clear evidence, or else the turn. */
+/* Finds out what the counts of a response cover: by the agent, or by clear evidence; else one turn. */
 #include <stdio.h>
 
 #include "lib/usage/usage_parts.h"
 
-enum { CLEAR_TURNS = 3 }; /* that add up to a running total decide */
+enum { CLEAR_TURNS = 3 }; /* as evidence of a running total, at least this number of turns has to add up to it */
 
 enum {
 	ALL_BESIDE = USAGE_READ_BESIDE | USAGE_WRITE_BESIDE | USAGE_THOUGHT_INSIDE,
 	ALL_INSIDE = USAGE_READ_INSIDE | USAGE_WRITE_INSIDE,
 };
 
-/* Agents by a part of their name; with a version, those below it. */
+/* Agents by a part of their name. below: the row is only for versions before this one. */
 static const struct {
 	const char *name;
 	unsigned below[2];
@@ -33,7 +33,7 @@ usage_agent_infer(const char *name, const char *version, struct agent *to)
 	char digits[2][9] = {"", ""};
 	unsigned major, minor;
 
-	/* What has no number is 0. */
+	/* A version without numbers is 0.0. */
 	sscanf(version + (*version == 'v'), "%8[0-9]%*c%8[0-9]", digits[0], digits[1]);
 	major = (unsigned)strtoul(digits[0], NULL, 10);
 	minor = (unsigned)strtoul(digits[1], NULL, 10);
@@ -56,7 +56,7 @@ usage_inside(const struct usage *u, const struct usage_part *p)
 
 	for (unsigned i = 0; i < 6; i += 2) {
 		both = (uint8_t)(3u << i);
-		/* What the totals do not say, or say both ways, the agent's name says. */
+		/* Where the totals say nothing, or contradict each other, the agent's name decides. */
 		inside |= (p->inside & both) && (p->inside & both) != both ? p->inside & both : by_agent & both;
 	}
 	return inside;
@@ -84,7 +84,7 @@ usage_reported(const struct usage_turn *t, struct usage_sums *to)
 	return to->has != 0;
 }
 
-/* Is any of them below what it was? */
+/* Is any count below its last value? */
 static bool
 fell(const struct usage_counts *now, const struct usage_counts *before)
 {
@@ -122,7 +122,7 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	if (!t->counts.has || (b == USAGE_LAST_CALL && t->calls))
 		return own->has != 0;
 	if (b == USAGE_SESSION && !s->last.has && s->origin != USAGE_FRESH) {
-		/* The first running total of a session whose beginning was not seen includes what came before. */
+		/* If the session's beginning was not seen, the first running total includes earlier tokens. */
 		*lower = !t->calls;
 		return own->has != 0;
 	}
@@ -134,11 +134,11 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
 			own->n[i] -= (decimal_units)s->last.n[i];
-	/* Calls of turns without counts are counted already. Where they exceed the total, the agent does not include them in it. */
+	/* Calls of turns without counts were added before. If they exceed the running total, the agent leaves them out of it. */
 	for (unsigned i = 0; s->since && i < USAGE_TYPES; i++)
 		if (own->has & s->since->has & 1u << i && own->n[i] >= s->since->n[i])
 			own->n[i] -= s->since->n[i];
-	/* An agent that was restarted may have begun at 0. */
+	/* An agent that was restarted may have begun its total at 0. */
 	*lower = s->last.has && s->now->restarted && !s->now->has_counts;
 	return true;
 }

@@ -1,9 +1,9 @@
-/* What sessions cost: in each part as it was reported, and over all parts (usage_account). */
+/* Costs of sessions: in each part as they were reported, and over all parts (usage_account). */
 #include <utlist.h>
 
 #include "lib/usage/usage_parts.h"
 
-/* Decimals as they are written, for people who compare. */
+/* How many decimals the agent wrote: people compare the amounts. */
 static uint32_t
 written_places(struct slice amount)
 {
@@ -34,7 +34,7 @@ find_account(const struct usage_session *s, uint32_t currency)
 	return a;
 }
 
-/* NULL when out of memory. */
+/* Finds the account of a currency, or makes it. NULL when out of memory. */
 static struct usage_account *
 account_of(struct usage_session *s, uint32_t currency)
 {
@@ -48,8 +48,8 @@ account_of(struct usage_session *s, uint32_t currency)
 }
 
 /*
- * The next value. After a restart of the agent one that is not lower may go on where the last one ended, or be all of a new
- * process: only what was reported before that process has worked (restored) is known to go on.
+ * Adds the next value. After a restart of the agent, a value that is not lower may go on from the last one, or be all of a new
+ * process. Only a value from before the new process worked (restored) is known to go on.
  */
 static void
 account_add(struct usage_account *a, struct decimal amount, bool restored)
@@ -71,7 +71,7 @@ usage_account_total(const struct usage_account *a, struct usage_money *total)
 	return !a->too_large && decimal_add(a->closed, a->last, &total->amount) && decimal_add(total->amount, a->doubt, &total->most);
 }
 
-/* The account gets the next value of this cost in a part; where periods are wanted, so does the one in which it was reported. */
+/* Adds a part's next value of a cost to the account and, if there are periods, to the period's share. 0, or -1 out of memory. */
 static int
 add_value(struct usage *u, struct usage_part *p, struct usage_cost *c, struct usage_account *a, struct decimal amount, bool first,
 	int32_t period)
@@ -86,7 +86,7 @@ add_value(struct usage *u, struct usage_part *p, struct usage_cost *c, struct us
 		return 0;
 	if (!(share = usage_share_of(p, period, a->currency, first)))
 		return -1;
-	/* It may have been added before, after other parts. */
+	/* usage_accounts_make may have added the first value before, after other parts. */
 	if (first)
 		share->money.amount = share->money.most = (struct decimal){0};
 	return decimal_add(share->money.amount, more.amount, &share->money.amount)
@@ -209,7 +209,7 @@ usage_cost_in(const struct usage_part *p, uint32_t currency)
 	return c;
 }
 
-/* The cost of a currency, which is now the last one. NULL when out of memory. */
+/* Finds the cost of a currency, or makes it, and puts it first: it is the last one now. NULL when out of memory. */
 static struct usage_cost *
 cost_of(struct usage_part *part, uint32_t currency)
 {
@@ -224,7 +224,7 @@ cost_of(struct usage_part *part, uint32_t currency)
 	return c;
 }
 
-/* 0, or -1 out of memory. */
+/* Sets a cost to the amount that was reported at time t (us). 0, or -1 out of memory. */
 static int
 set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct usage_account *a, struct decimal amount, uint64_t t)
 {
@@ -275,7 +275,7 @@ usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struc
 	if (was && currency != was)
 		usage_note(u, s, USAGE_NOTE_CURRENCY, false, "the currency changes from %s to %s: amounts are not added",
 			usage_name(u, was).p, usage_name(u, currency).p);
-	/* The cost when the turn began is known where it was reported before, or was 0. */
+	/* The cost when the turn began is known if it was reported before, or was 0. */
 	changed = !find_account(s, currency);
 	if (!(a = account_of(s, currency)) || !(c = cost_of(s->now, currency)))
 		return -1;

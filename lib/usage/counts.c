@@ -61,7 +61,7 @@ usage_sums_put(const struct usage_sums *s, struct buf *to)
 	return r | buf_add(to, "}", 1);
 }
 
-/* A sum may be larger than any count: its digits. */
+/* Reads the digits of a sum, which may be larger than any count. */
 static bool
 read_sum(struct slice v, decimal_units *n)
 {
@@ -142,7 +142,7 @@ usage_inclusion(const struct usage_counts *c)
 
 	if ((c->has & need) != need)
 		return 0;
-	/* A part that is not there says nothing. */
+	/* A part that is 0, or was not reported, is no evidence. */
 	for (i = 0; i < 3; i++)
 		there |= (c->n[part[i]] > 0 ? 1u : 0u) << i;
 	for (beside = 0; beside <= there; beside++) {
@@ -162,7 +162,7 @@ usage_inclusion(const struct usage_counts *c)
 	return agreed == 63 ? 0 : agreed;
 }
 
-/* Takes `what` out of what it lies in, as far as there is something. */
+/* Subtracts a part from the count that includes it, but not below 0. */
 static void
 subtract(decimal_units *whole, decimal_units what)
 {

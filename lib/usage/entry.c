@@ -57,7 +57,7 @@ usage_entry_cost(struct json_iter *costs, struct slice *currency, struct decimal
 	return true;
 }
 
-/* An array of costs, each of them a good one. */
+/* Is this an array of valid costs? */
 static bool
 are_costs(struct slice array)
 {

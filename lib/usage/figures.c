@@ -1,4 +1,4 @@
-/* What sessions, models and days add up to. */
+/* Adds up the figures of sessions, models and days. */
 #include "lib/usage/usage_parts.h"
 
 void
@@ -48,7 +48,7 @@ usage_figures_tally(const struct usage *u, const struct usage_session *s, const 
 	to->turns += billed ? t->billed_turns : t->turns;
 	usage_sums_add(&to->own, sums);
 	usage_sums_add(&to->billed, &t->billed);
-	/* Where nobody says what was used there is no sum to be a lower bound. */
+	/* If no tokens of the session were reported, no sum can be a lower bound. */
 	to->own_lower |= s->counted && (billed ? t->billed_lower : t->own_lower);
 	to->billed_lower |= s->counted && t->billed_lower;
 	if ((sums->has & 1u << USAGE_READ) && (sums->has & 1u << USAGE_INPUT)) {
@@ -71,7 +71,7 @@ usage_is_covered(const struct usage *u, const struct usage_session *child)
 	return child->parent && u->agents[child->parent->agent].covers;
 }
 
-/* Tokens of children that its own figures do not have, and that no child reports. */
+/* Are there children's tokens that neither the session's figures include, nor the children report? */
 static bool
 lacks_children(const struct usage *u, const struct usage_session *s)
 {
@@ -107,7 +107,7 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 				r |= usage_figures_money(u, to, &share->money);
 	}
 	to->billed_lower |= lacks_children(u, s);
-	/* With periods the shares above are the costs already. */
+	/* With periods, the shares above include the costs already. */
 	for (const struct usage_account *a = u->spec.period ? NULL : s->accounts; a; a = a->next) {
 		to->too_large |= !usage_account_total(a, &total);
 		to->restarts += a->restarts;
@@ -125,7 +125,7 @@ usage_figures_family(const struct usage *u, const struct usage_session *s, struc
 	for (const struct usage_session *c = s->child; c && r == 0; c = c->sibling) {
 		if (usage_is_covered(u, c))
 			continue;
-		/* Turns of sub-agents are no turns of the session. */
+		/* Turns of sub-agents are not turns of the session. */
 		r = usage_figures_family(u, c, &f);
 		f.turns = 0;
 		r |= usage_figures_add(u, to, &f);

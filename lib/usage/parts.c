@@ -1,6 +1,6 @@
 /*
- * Recordings of a session, written as JSON and read again. What comes back may have been cut or made up: every member is
- * checked, and nothing that could not have been written is taken.
+ * Writes the parts of a session as JSON, and reads them again. The JSON may have been cut or made up: every member is checked, and
+ * nothing that cannot have been written is taken.
  */
 #include <utlist.h>
 
@@ -101,7 +101,7 @@ usage_put_parts(const struct usage *u, const struct usage_session *s, struct buf
 
 struct reading {
 	struct usage *u;
-	const char *why; /* what is wrong; the first */
+	const char *why; /* the first mistake, or NULL */
 };
 
 static void
@@ -111,7 +111,7 @@ wrong(struct reading *g, const char *what)
 		g->why = what;
 }
 
-/* A member of that type, or p NULL where there is none. */
+/* A member; p NULL if there is none, or, as a mistake, if it has another type. */
 static struct slice
 member(struct reading *g, struct slice object, const char *name, enum json_type type)
 {
@@ -217,7 +217,7 @@ read_cost(struct reading *g, void *part, struct slice in)
 	return 0;
 }
 
-/* Reads each object of an array: it is one of `of`. */
+/* Calls `one` for each object in an array, to add it to `of`. 0, or -1 out of memory. */
 static int
 read_each(struct reading *g, void *of, struct slice object, const char *name, int (*one)(struct reading *, void *of, struct slice))
 {
@@ -314,7 +314,7 @@ by_time(const struct usage_part *a, const struct usage_part *b)
 	return (a->started > b->started) - (a->started < b->started);
 }
 
-/* By their first parts. Those that have none come first, as those do whose recording does not say when it began. */
+/* Compares sessions by their first parts. Sessions without parts, or whose recordings have no time, come first. */
 static int
 sessions_by_time(const struct usage_session *a, const struct usage_session *b)
 {
@@ -325,7 +325,7 @@ sessions_by_time(const struct usage_session *a, const struct usage_session *b)
 	return r || x->started <= 0 ? r : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Tokens on a model that the part did not know are those of the model that the session had before. */
+/* Tokens on an unknown model belong to the model that the session had before the part. */
 static void
 name_tallies(struct usage_part *p, uint32_t model)
 {
@@ -358,7 +358,7 @@ sort_parts(struct usage *u, struct usage_session *s)
 {
 	uint32_t model = 0;
 
-	/* By time; those without one first, in the order in which they were read: the sort is stable. */
+	/* Parts without a time come first, in the order in which they were read: the sort is stable. */
 	LL_SORT(s->parts, by_time);
 	for (struct usage_part *p = s->parts; p; p = p->next) {
 		name_tallies(p, model);

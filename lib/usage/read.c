@@ -1,17 +1,17 @@
-/* Where agents report usage, and how they spell it: decided in this file alone. */
+/* Where agents report usage, and how they spell it. Only this file knows. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/usage/usage_parts.h"
 
-/* What a member is part of. */
+/* The message, or the kind of update, in which a member stands. */
 enum { IN_UPDATE = 1, IN_RESPONSE = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16, IN_INFO = 32, IN_COMPACT = 64, IN_OPENED = 128,
 	IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
 
-/* What a member is. */
+/* What a member means. */
 enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, CHILD, CHILD_STATE, TITLE, OPTIONS, ORIGIN, SUB_AGENT, SESSION };
 
-/* The members of updates and results that are looked at. */
+/* The members of updates and results that are read, themselves or (META, NAME_MODELS) what is in them. */
 enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_PERCENTAGE,
 	NAME_REMAINING, NAME_SESSION, NAME_TITLE, NAME_STATUS, NAME_OPTIONS, NAME_MODELS, META, FIRST_NAMES };
 static const char *const first_names[FIRST_NAMES] = {acp_update_kind, "used", "size", "cost", "usage", acp_stop_reason, "state",
@@ -21,27 +21,27 @@ static const struct source {
 	unsigned in;
 	enum role role;
 	enum first first;
-	const char *path[2]; /* below the first */
+	const char *path[2]; /* the keys below `first` */
 } sources[] = {
-	/* the standard */
+	/* the standard's */
 	{IN_UPDATE, USED, NAME_USED, {NULL}},
 	{IN_UPDATE, SIZE, NAME_SIZE, {NULL}},
 	{IN_UPDATE, COST, NAME_COST, {NULL}},
 	{IN_RESPONSE | IN_STATE, COUNTS, NAME_USAGE, {NULL}},
 	{IN_RESPONSE | IN_STATE, STOP, NAME_STOP, {NULL}},
-	/* its drafts */
+	/* of drafts of the standard */
 	{IN_CHILD, CHILD, NAME_SESSION, {NULL}},
 	{IN_CHILD, CHILD_STATE, NAME_STATE, {NULL}},
 	{IN_CHILD | IN_INFO, TITLE, NAME_TITLE, {NULL}},
 	{IN_COMPACT, STOP, NAME_STATUS, {NULL}},
 	{IN_OPENED, SESSION, NAME_SESSION, {NULL}},
 	{IN_OPENED | IN_INFO, OPTIONS, NAME_OPTIONS, {NULL}},
-	/* claude-agent-acp, codex-acp, gemini-cli */
+	/* of claude-agent-acp, codex-acp, gemini-cli */
 	{IN_RESPONSE | IN_STATE, COUNTS, META, {"quota", "token_count"}},
 	{IN_RESPONSE | IN_STATE, ROWS, META, {"quota", "model_usage"}},
 	{IN_UPDATE, MODEL, META, {"_claude/model"}},
 	{IN_UPDATE, ORIGIN, META, {"_claude/origin", "kind"}},
-	/* qwen: each call by itself */
+	/* of qwen, which reports each call by itself */
 	{IN_ANY_UPDATE, CALL, META, {"usage"}},
 	{IN_ANY_UPDATE, SUB_AGENT, META, {"parentToolCallId"}},
 	{IN_RESPONSE, COUNTS, META, {"usage"}},
@@ -68,7 +68,7 @@ const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
 
 enum { SOURCES = sizeof(sources) / sizeof(*sources), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
 
-/* Is this key the name? Most are not, and most differ in their first byte. */
+/* Is this key the name? Most keys are not, and differ in the first byte. */
 static bool
 key_is(struct slice key, const char *name)
 {
@@ -105,7 +105,7 @@ usage_member(bool idle, const struct slice *keys, size_t n)
 	return found;
 }
 
-/* An integer from 0 to 2^64-1; null counts as left out. */
+/* Reads an integer from 0 to 2^64-1. False if it is null, which counts as left out, or (*wrong) malformed. */
 static bool
 read_count(struct slice value, uint64_t *n, const char **wrong)
 {
@@ -164,7 +164,7 @@ is_string(struct slice value)
 	return json_type(value) == JSON_STRING;
 }
 
-/* The value of the option that is the model; "default" names none. */
+/* The value of the option that selects the model; p NULL if there is none, or it is "default", which names no model. */
 static struct slice
 chosen_model(struct slice options)
 {
@@ -248,7 +248,7 @@ add_count(struct usage_report *r, enum role role, struct slice value)
 	}
 }
 
-/* Goes down where the table does, below the first member; second: what has led here already, or NULL. */
+/* Reads the members of an object that the table has below `first`. second: the key that led to the object, or NULL. */
 static void
 walk(struct usage_report *r, unsigned in, enum first first, struct slice object, const char *second)
 {
@@ -272,7 +272,7 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 	}
 }
 
-/* What the table says of values that were found under first_names. */
+/* Reads the values of first_names, as the table says. */
 static void
 read_values(struct usage_report *r, unsigned in, const struct slice *values)
 {
@@ -288,7 +288,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	walk(r, in, META, values[META], NULL);
 	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
-	/* What the drafts have beside them. */
+	/* Drafts have `remaining` and `percentage` beside used and size. */
 	if (!r->has_used || !r->has_size)
 		return;
 	left = r->size > r->used ? r->size - r->used : 0;
@@ -325,7 +325,7 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 
 /* --- messages --- */
 
-/* What an update's params have, in one pass over them. False where it is none. */
+/* The members of an update's params. read_params reads them in one pass, and returns false if they are malformed. */
 struct params {
 	struct slice session, meta, update[FIRST_NAMES];
 	bool updated, twice;
@@ -386,7 +386,7 @@ read_update(const struct msg *m, struct usage_report *r)
 	if (p.twice && in & (IN_UPDATE | IN_STATE))
 		r->wrong = "a member that occurs twice";
 	switch (in) {
-	case IN_OTHER: /* What no call comes with is not looked for in files, and so is not taken here. */
+	case IN_OTHER: /* usage_find does not find an update without a call in a file, so none is taken here. */
 		return r->call.has || r->wrong;
 	case IN_CHILD:
 		return r->child.p != NULL;
@@ -416,7 +416,7 @@ read_hello(const struct message *s, struct usage_report *r)
 	return true;
 }
 
-/* The response to what opens a session, or to session/set_config_option. */
+/* Reads the response to a request that opens a session, or to session/set_config_option. */
 static bool
 read_opened(const struct message *s, struct usage_report *r)
 {
@@ -437,7 +437,7 @@ read_opened(const struct message *s, struct usage_report *r)
 	return r->session.p != NULL;
 }
 
-/* The response to a prompt, or one whose request is not known and may have been a prompt. */
+/* Reads the response to a prompt, or to an unknown request that may have been a prompt. */
 static bool
 read_prompt_response(const struct message *s, struct usage_report *r)
 {

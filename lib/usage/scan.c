@@ -1,7 +1,6 @@
 /*
- * Which lines can matter: those with one of a few words. Most lines have none, and nothing else is
- * looked for in them. A key or kind that is spelled with escapes has an escape for a letter, or
- * for '/' or '_'.
+ * Finds the lines that may matter, by a few words; nothing else is read in the other lines. A key or kind that is spelled with
+ * escapes has one for a letter, or for '/' or '_'; such escapes are words, too.
  */
 #include "lib/usage/usage_parts.h"
 
@@ -9,24 +8,24 @@
 #include <immintrin.h>
 #endif
 
-/* A word, where in it three bytes stand that are rare elsewhere, and a bit for these bytes, which similar ones share. */
+/* A word; where in it three bytes stand that are rare elsewhere; a bit for these bytes, which words with similar bytes share. */
 static const struct word {
 	const char *text;
 	size_t length, rare;
 	unsigned char bit;
-	bool key; /* only before a colon */
+	bool key; /* the word counts only before a colon */
 } words[] = {
 #define WORD(text, rare, bit) {text, sizeof(text) - 1, rare, bit, false}
 #define KEY(text, rare, bit) {text "\"", sizeof(text), rare, bit, true}
 #define KIND(name, in, what, rare, bit) WORD(name, rare, bit),
-	/* what read.c looks for in notifications */
+	/* what read.c reads in notifications */
 	USAGE_KINDS(KIND)
 	KEY("usage", 0, 1),
 	/* all requests and responses, and the notifications that begin a connection or may be a copy */
 	KEY("\"id", 1, 16),
 	WORD("/restarted", 0, 64),
 	WORD("/successor", 0, 4),
-	/* a recording's header and restarts, messages that a recording has as strings, and what hides a word */
+	/* a recording's header, its restarts, messages that it has as strings, and escapes that may hide a word */
 	WORD("acp-recording", 2, 4),
 	WORD("\"restart\"", 6, 32),
 	WORD("usage\\", 0, 1),
@@ -51,7 +50,7 @@ before_colon(const char *p, const char *end)
 	return p < end && *p == ':';
 }
 
-/* Does a word stand around the rare bytes at p? */
+/* Is there a word that has its rare bytes at p? */
 static bool
 is_word_at(const char *from, const char *p, const char *end)
 {
@@ -63,7 +62,7 @@ is_word_at(const char *from, const char *p, const char *end)
 	return false;
 }
 
-/* Byte by byte. */
+/* Compares one place after the other. */
 static const char *
 find_plainly(const struct usage_words *m, const char *from, const char *end)
 {
@@ -80,8 +79,8 @@ find_plainly(const struct usage_words *m, const char *from, const char *end)
 }
 
 /*
- * For each of the three bytes, by its low and by its high half, the words (as bits; some share
- * one) that have such a byte there. Where the six have a bit in common, that word may stand.
+ * For each of the three bytes, sets the bits of the words that have such a byte there, by its low and by its high half. Where the
+ * six entries for three bytes of a text have a bit in common, a word with this bit may stand.
  */
 void
 usage_words(struct usage_words *m)
@@ -102,7 +101,7 @@ usage_words(struct usage_words *m)
 }
 
 #if defined(__x86_64__)
-/* Bytes that are looked at for so many places at a time; the last ones of a text are looked at twice. */
+/* The bytes that are read to compare 32 or 64 places at a time; the last bytes of a text are compared twice. */
 enum { AT_ONCE_32 = 32 + RARE - 1, AT_ONCE_64 = 64 + RARE - 1 };
 
 __attribute__((target("avx2"))) static inline __m256i
@@ -143,7 +142,7 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 	return end;
 }
 
-/* The same with twice as many at a time. */
+/* Does as find_32, with 64 places at a time. */
 __attribute__((target("avx512f,avx512bw"))) static const char *
 find_64(const struct usage_words *m, const char *from, const char *end)
 {

@@ -1,17 +1,17 @@
-/* Several responses as one: the counts of the later ones are spliced into the first. */
+/* Makes one response of several: splices the counts of later responses into the first. */
 #include <inttypes.h>
 
 #include "lib/usage/usage_parts.h"
 
-enum { DEEPEST = 3 }; /* how far down the table of places goes */
+enum { DEEPEST = 3 }; /* the length of the longest path in the table of read.c */
 
 struct summing {
-	bool idle, add;            /* add: the counts, or take the later ones */
+	bool idle, add;            /* idle: an idle state; add: add counts, or else take the later ones */
 	struct buf *to;
-	struct slice keys[DEEPEST]; /* where we are */
+	struct slice keys[DEEPEST]; /* the path of the current member */
 };
 
-/* What is summed up: members of an object by their keys (ABOVE), counts by their types, rows by their models. */
+/* Do two elements belong together? Members do by their keys (ABOVE), counts by their types, rows by their models. */
 static bool
 same(enum usage_member kind, struct slice key, struct slice value, struct slice other, struct slice other_value)
 {
@@ -29,7 +29,7 @@ same(enum usage_member kind, struct slice key, struct slice value, struct slice 
 	}
 }
 
-/* The first in a container that is of the same kind as this element, or p NULL. */
+/* The first element of a container that belongs to this element, or p NULL. */
 static struct slice
 find(enum usage_member kind, struct slice in, struct slice key, struct slice value)
 {
@@ -42,7 +42,7 @@ find(enum usage_member kind, struct slice in, struct slice key, struct slice val
 	return slice(NULL, 0);
 }
 
-/* What a member is that lies this deep in the response. */
+/* What a member at this depth of the response is. */
 static enum usage_member
 member_at(struct summing *g, struct slice key, size_t depth)
 {
@@ -68,7 +68,7 @@ sum_row(const struct summing *g, struct slice row, struct slice more)
 		|| buf_add_slice(g->to, slice_between(counts.p + counts.n, row.p + row.n)));
 }
 
-/* Two elements of containers of that kind. */
+/* Sums up two elements that belong together, of containers of this kind. */
 static int
 sum_value(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
@@ -86,11 +86,11 @@ sum_value(struct summing *g, enum usage_member kind, struct slice base, struct s
 	kind = usage_member(g->idle, g->keys, depth);
 	if (type == json_type(more) && type == (kind == USAGE_MEMBER_ROWS ? JSON_ARRAY : JSON_OBJECT))
 		return sum(g, kind, base, more, depth);
-	/* What is there stays, unless it says nothing. */
+	/* The value of the first response stays, unless it is null. */
 	return buf_add_slice(g->to, type == JSON_NULL ? more : base);
 }
 
-/* Copies the base; elements that both have are summed up, and those that it lacks follow. */
+/* Copies the base, sums up the elements that both have, and appends the elements that the base lacks. 0, or -1 out of memory. */
 static int
 sum(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
@@ -99,7 +99,7 @@ sum(struct summing *g, enum usage_member kind, struct slice base, struct slice m
 	struct slice key, value, other;
 	enum usage_type type = USAGE_TYPES;
 	size_t n = 0;
-	unsigned seen = 0; /* types of counts */
+	unsigned seen = 0; /* types of counts that are written already */
 	bool yes;
 	int r = 0;
 

@@ -1,4 +1,4 @@
-/* Names and sessions: what is kept, how it is found, and what is said of it, once each. */
+/* Names, sessions and parts: keeps and finds them, and gives notes about them, each once. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -7,7 +7,7 @@
 
 /* --- names --- */
 
-/* The name of all beyond those that are kept. */
+/* The name that stands for all names beyond the limit. */
 static const char others[] = "(others)";
 
 static struct name *
@@ -70,7 +70,6 @@ usage_name(const struct usage *u, uint32_t number)
 	return slice(u->numbered[number]->text, u->numbered[number]->length);
 }
 
-/* The text of a JSON string, in u->text where it has escapes. */
 struct slice
 usage_plain(struct usage *u, struct slice string)
 {
@@ -269,7 +268,7 @@ usage_share_of(struct usage_part *part, int32_t period, uint32_t currency, bool 
 	return s;
 }
 
-/* Frees a list, the members of which begin with `next`. */
+/* Frees a list whose elements begin with `next`. */
 static void
 free_list(void *list)
 {
@@ -322,7 +321,7 @@ usage_free(struct usage *u)
 
 	if (!u)
 		return;
-	/* What is left is not reported. */
+	/* From here on no events or notes are given. */
 	u->spec.event = NULL;
 	u->spec.note = NULL;
 	sessions_free(u->stream);

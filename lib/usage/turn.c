@@ -1,11 +1,11 @@
-/* Turns: what comes between a prompt and the next, and what it is worth when it is judged. */
+/* Turns: collects what is reported between a prompt and the next one, and judges it. */
 #include <utlist.h>
 
 #include "lib/usage/usage_parts.h"
 
 const uint64_t usage_tiers[USAGE_TIERS] = {32000, 100000, 128000, 200000, 256000, 272000, 512000};
 
-/* The stop reason of a turn that ended with an error and says no other. */
+/* The stop reason of a turn that ended with an error, if the response has none. */
 static const char failed[] = "error";
 
 /* --- tallies --- */
@@ -20,7 +20,7 @@ usage_tier(uint64_t context)
 	return i;
 }
 
-/* By the context, if this part has one; else by what went into the call. */
+/* The tier of a call: by the context, if this part has one; else by the input of the call. */
 static uint8_t
 tier_of(const struct usage_session *s, const struct usage_counts *c)
 {
@@ -43,7 +43,7 @@ tally_of_turn(struct usage *u, struct usage_session *s, uint32_t model, const st
 	return usage_tally_of(s->now, model, period, u->spec.tiers ? tier_of(s, c) : 0);
 }
 
-/* What the turn's calls or rows say beyond what is counted now, should that prove to be another basis. */
+/* Keeps how much the turn's calls or rows differ from `own`, in case another basis proves right. 0, or -1 out of memory. */
 static int
 keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_sums *own)
 {
@@ -58,14 +58,14 @@ keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct u
 	return 0;
 }
 
-/* Is the basis that of evidence, and not clear yet? */
+/* Does evidence decide the basis, and is it not clear yet? */
 static bool
 is_open(const struct usage *u, const struct usage_session *s)
 {
 	return u->spec.basis == USAGE_AUTO && u->agents[s->now->agent].basis == USAGE_AUTO && !s->v2 && !s->now->basis;
 }
 
-/* The question of the basis is closed. clear: by evidence, so what was reported counts in the turns before, too. */
+/* Ends the search for the basis. clear: evidence decided it, so that earlier turns count by their calls or rows. */
 static void
 close_basis(struct usage_session *s, bool clear)
 {
@@ -100,7 +100,7 @@ add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct 
 	return 0;
 }
 
-/* Adds a turn to the sums, or (ended: false) the calls of one that never ended. */
+/* Adds a turn to the sums, or (ended: false) the calls of a turn that never ended. 0, or -1 out of memory. */
 static int
 add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool ended)
 {
@@ -111,7 +111,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 	if (!(to = tally_of_turn(u, s, s->now->model, &t->counts)))
 		return -1;
 	e->tier = to->tier;
-	/* The turn has used tokens, but nothing reports how many. */
+	/* A turn that was cancelled, or changed context or cost, used tokens, even if nothing reports them. */
 	e->own_lower |= ended && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
 	e->billed_lower = (e->own_lower && !t->nrows) || (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
 	to->turns += ended;
@@ -136,7 +136,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 
 /* --- turns --- */
 
-/* The calls of a turn without counts: a running total has them already. 0, or -1 out of memory. */
+/* Keeps the calls of a turn without counts, which the next running total includes. 0, or -1 out of memory. */
 static int
 keep_calls(struct usage_session *s)
 {
@@ -154,7 +154,7 @@ usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t)
 	struct usage_event e = {.basis = USAGE_TURN};
 	int r = 0;
 
-	/* Calls of a turn whose end was never seen. */
+	/* The calls of a turn count also if its end was never seen. */
 	if (s->turn.calls || s->turn.sub_agents)
 		r = add_turn(u, s, &e, false);
 	r |= keep_calls(s);
@@ -231,7 +231,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 	for (size_t i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
 	report_anomalies(u, s, &e);
-	/* The session's sums include the turn now. */
+	/* From here on the turn is not open: the session's sums include it. */
 	t->state = USAGE_NO_TURN;
 	usage_emit(u, &e);
 	free(t->calls);
@@ -272,7 +272,7 @@ count_rows(struct usage *u, struct usage_session *s, struct slice array)
 	}
 	if (wrong)
 		usage_note_malformed(u, s, wrong);
-	/* Older agents give the rows of the whole history first. */
+	/* Older agents give the rows of the whole history in the first response. */
 	if (s->origin >= USAGE_LOADED && !s->had_usage && !s->child && t->counts.has && most > usage_total_of(&t->counts)) {
 		usage_note(u, s, USAGE_NOTE_HISTORY, false,
 			"the first counts per model after session/load cover the session's history: they are left out");
@@ -300,7 +300,7 @@ usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_
 	return count_rows(u, s, r->rows);
 }
 
-/* The evidence of the basis so far does not hold for what follows. */
+/* Forgets the evidence of the basis, which does not hold for another part. */
 static void
 forget_evidence(struct usage_session *s)
 {
@@ -320,7 +320,7 @@ usage_part_after_restart(struct usage *u, struct usage_session *s)
 	forget_evidence(s);
 	if (!usage_part_new(u, s, u->started))
 		return -1;
-	/* It is the same agent. */
+	/* The agent is the same, and so are its model and basis. */
 	s->now->model = p->model;
 	s->now->basis = p->basis;
 	s->now->inside = p->inside;

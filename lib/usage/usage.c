@@ -3,7 +3,7 @@
 
 /* --- sessions of this recording --- */
 
-/* The session with a part for this recording. NULL when out of memory. */
+/* Finds the session, or makes it, with a part for this recording. NULL when out of memory. */
 static struct usage_session *
 session_in_recording(struct usage *u, struct slice id, uint64_t t)
 {
@@ -22,7 +22,7 @@ session_in_recording(struct usage *u, struct slice id, uint64_t t)
 	return s;
 }
 
-/* What was open ends: turns in the order of their responses, then the sessions. 0, or -1 out of memory. */
+/* Ends all that is open: turns in the order of their responses, then the sessions. 0, or -1 out of memory. */
 static int
 end_connection(struct usage *u)
 {
@@ -82,7 +82,7 @@ begin_turn(struct usage *u, struct usage_session *s, const struct session_event 
 {
 	s->worked = true;
 	u->begun |= e->turn->prompted;
-	/* A turn that waited, or that no prompt began, owns what was reported since the last turn. */
+	/* A turn without a prompt owns what was reported since the last turn. */
 	if (usage_finish(u, s) < 0 || (e->turn->prompted && usage_begin_turn(u, s, e->turn->asked) < 0))
 		return -1;
 	s->turn.state = USAGE_RUNS;
@@ -110,7 +110,7 @@ end_turn(struct usage *u, struct usage_session *s, const struct session_event *e
 		return -1;
 	if (t->number)
 		return 0;
-	/* The prompt got its response while it waited: the turn that it waited for goes on. */
+	/* The prompt got its response while it waited, so the turn for which it waited goes on. */
 	if (usage_judge(u, s) < 0)
 		return -1;
 	s->turn.state = USAGE_RUNS;
@@ -119,8 +119,8 @@ end_turn(struct usage *u, struct usage_session *s, const struct session_event *e
 }
 
 /*
- * Version 2's states. A sub-agent has no turns: its work ends when it becomes idle. Idle snapshots repeat, and one
- * completion is counted once; the first one without any work before it is of what was before.
+ * Takes a state of version 2. A sub-agent has no turns: its work ends when it becomes idle. Idle states repeat, and each completion
+ * counts once. The first idle state, if no work was seen before, belongs to work before the stream.
  */
 static int
 add_state(struct usage *u, struct usage_session *s, const struct session_event *e)
@@ -151,7 +151,7 @@ add_state(struct usage *u, struct usage_session *s, const struct session_event *
 	return 0;
 }
 
-/* No history comes after a turn that was responded to before. */
+/* Ends the turn before a session's history, which has no late updates for it. 0, or -1 out of memory. */
 static int
 begin_history(struct usage *u, struct usage_session *s)
 {
@@ -212,7 +212,7 @@ usage_happened(void *arg, const struct session_event *e)
 
 /* --- what reports do --- */
 
-/* A response to a prompt that was sent before all that is known here: of the only session there is, or of one without a name. */
+/* Takes the response to a prompt from before the stream: for the only session, or else for a session without a name. */
 static int
 add_response(struct usage *u, uint64_t t, const struct usage_report *r)
 {
@@ -264,7 +264,7 @@ add_call(struct usage_session *s, const struct usage_report *r)
 	struct usage_turn *t = &s->turn;
 	struct usage_sums **sums;
 
-	/* What is replayed was counted when it happened. */
+	/* Calls in a history were counted when they happened. */
 	if (r->replayed)
 		return 0;
 	t->reported = true;
@@ -299,7 +299,7 @@ add_context(struct usage *u, struct usage_session *s, const struct usage_report 
 			(unsigned long long)r->size);
 }
 
-/* Work that no prompt asked for, in version 1: only its cost is reported. */
+/* Counts work without a prompt as incomplete, for in version 1 only its cost is reported. */
 static void
 add_own_work(struct usage *u, struct usage_session *s)
 {
@@ -388,13 +388,13 @@ usage_add(struct usage *u, uint64_t t, const struct usage_report *r)
 
 /* --- messages --- */
 
-/* False where it says nothing about usage. */
+/* Reads a message. False if it says nothing about usage. */
 static bool
 read_message(const struct session_message *seen, struct usage_report *r)
 {
 	if (!usage_read(&seen->message, r) || (seen->copy && r->what != USAGE_HELLO && r->what != USAGE_UPDATE))
 		return false;
-	/* What passes at two hops is the same context and cost, but each call only once. */
+	/* A copy at another hop reports the context and cost again, which does no harm; its call must count only once. */
 	if (seen->copy)
 		r->call.has = 0;
 	r->replayed = seen->session && session_is_replayed(seen->session);
@@ -412,7 +412,7 @@ usage_message(struct usage *u, const struct session_message *seen)
 int
 usage_see(struct usage *u, const struct message *m, int (*report)(void *, const struct message *, const struct usage_report *), void *arg)
 {
-	/* Tool calls have no usage: as few as possible are kept. */
+	/* Tool calls have no usage, so the fold keeps as few as possible. */
 	static const struct session_limits limits = {.sessions = 64 * 1024, .bytes = 8 * 1024 * 1024, .calls = 1};
 	const struct session_message *seen;
 	struct usage_report r;
