@@ -1,4 +1,4 @@
-/* Levels and limits: a line when one is crossed, and a command where one is asked for. */
+/* Levels and limits: reports each that a session reaches, and runs the command of --exec. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,10 +10,10 @@
 #include "lib/base/people.h"
 #include "lib/run/proc.h"
 
-enum { REARM = 5 /* points below */ };
+enum { REARM = 5 /* percentage points below a level from which it can be reported again */ };
 
-/* Bits: in usage_session.tool_flags the limits that a session has reached; in tool.compared those for which there was a figure. */
-enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4, DUE = 8 /* it is in tool.due */ };
+/* Bits, in usage_session.tool_flags for limits that the session has reached, in tool.compared for limits that had a figure. */
+enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4, DUE = 8 /* the session is in tool.due */ };
 
 static const char *const advice[] = {"", "", "Context filling up", "Start new session or summarize",
 	"Next prompt may fail - handoff recommended"};
@@ -48,7 +48,7 @@ set_variables(struct tool *t, const struct usage_session *s)
 	return r;
 }
 
-/* In the child's child, which nobody waits for. */
+/* Runs the command, in a child's child, for which the tool need not wait. */
 _Noreturn static void
 become(struct tool *t, const struct usage_session *s)
 {
@@ -89,7 +89,7 @@ run(struct tool *t, const struct usage_session *s)
 
 /* --- lines --- */
 
-/* One line about a session. exec: it is of those that --exec is for. */
+/* Reports a line about a session. exec: --exec applies to such lines. */
 __attribute__((format(printf, 4, 5))) static void
 say(struct tool *t, const struct usage_session *s, bool exec, const char *format, ...)
 {
@@ -126,7 +126,7 @@ see_level(struct tool *t, struct usage_session *s)
 	}
 }
 
-/* A session has reached a limit. False where that has been said. */
+/* Marks a limit as reached by a session, also for the exit status. False if it was marked before. */
 static bool
 reaches(struct tool *t, struct usage_session *s, uint16_t limit)
 {
@@ -137,7 +137,7 @@ reaches(struct tool *t, struct usage_session *s, uint16_t limit)
 	return true;
 }
 
-/* What the session with its children may have cost in that currency. False where nothing is known. */
+/* The most that the session with its children may have cost in a currency. False if no such cost is known. */
 static bool
 cost_in(struct tool *t, const struct usage_figures *f, const char *currency, struct decimal *amount)
 {
@@ -223,7 +223,7 @@ alerts_check(struct tool *t)
 	struct usage_session *s;
 
 	for (size_t i = 0; i < t->ndue; i++) {
-		/* A child's figures count with those of the session that people know. */
+		/* The figures of sub-agents count with those of the session that the user began. */
 		for (s = t->due[i], s->tool_flags &= (uint16_t)~DUE; s->parent;)
 			s = s->parent;
 		if (usage_figures_family(t->usage, s, &f) < 0)

@@ -1,4 +1,4 @@
-/* What happens to an event: rows, alerts, metrics, the meter. */
+/* Passes events to the outputs: rows, alerts, metrics, the meter. */
 #include "cmd/acp-usage/tool.h"
 
 static void
@@ -26,17 +26,17 @@ write_row(struct tool *t, const struct usage_event *e)
 	if (r < 0)
 		tool_fail(t, "out of memory: rows are lost");
 	t->headed |= r == 0;
-	/* Both may be lines of one terminal. */
+	/* The row and the meter may share a terminal. */
 	if (t->meter && !t->options->frame.output) {
 		meter_hide(t);
 		watch_print(t->watch);
 	}
-	/* Turns of many sessions may be judged at once. */
+	/* Turns of many sessions may be judged at once, so the rows are printed before the buffer becomes large. */
 	if (!t->watch->stream)
 		out_print_much(&t->watch->out);
 }
 
-/* The period that counts what was used then: by --by, and by --since and --before. */
+/* The period of usage at a time: by --by, or USAGE_NEVER where --since or --before exclude it. */
 static int32_t
 period(void *arg, double started, uint64_t t)
 {

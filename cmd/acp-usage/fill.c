@@ -1,12 +1,12 @@
-/* --fill: usage that the agent reports only in its own format, put into its messages in the format of the protocol. */
+/* --fill: adds usage that the agent reports only in its own format to its messages, in the protocol's format. */
 #include "cmd/acp-usage/tool.h"
 
-/* Bits of usage_session.tool_flags, after those of alerts.c: what the agent itself sends in the session in the protocol's format. */
+/* Bits of usage_session.tool_flags, beside those of alerts.c: what the agent itself sends in the protocol's format. */
 enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
 static const char filled_member[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
 
-/* The size of the context window: as said for the model, for all, or by the price list; 0 where nobody says. */
+/* The size of the context window: from the agent, --size of the model, --size of all models, or the price list; 0: not known. */
 static uint64_t
 size_of(const struct tool *t, const struct usage_session *s)
 {
@@ -26,7 +26,7 @@ size_of(const struct tool *t, const struct usage_session *s)
 	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
 }
 
-/* Puts the standard usage into a response that has only the vendor's. */
+/* Adds the standard usage to a response that has only the vendor's. 0, or -1 out of memory. */
 static int
 fill_counts(struct tool *t, const struct message *message, const struct usage_session *s)
 {
@@ -48,7 +48,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 		? -1 : frame_add_members(t->watch->stream, message->msg.result, buf_slice(&with));
 }
 
-/* A usage_update of ours, to go right after the response, and into our own state. */
+/* Makes a usage_update that follows the response, and adds it to the tool's own figures. 0, or -1 out of memory. */
 static int
 make_update(struct tool *t, const struct message *message, struct usage_session *s)
 {
@@ -72,7 +72,7 @@ make_update(struct tool *t, const struct message *message, struct usage_session 
 	return r | usage_add(t->usage, message->t, &own);
 }
 
-/* used that is a running total, replaced by the context. */
+/* Replaces a `used` that is a running total with the tokens in the context. */
 static int
 fill_used(struct frame *frame, const struct message *message, uint64_t used)
 {

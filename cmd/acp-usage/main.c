@@ -6,7 +6,7 @@
 
 #include "cmd/acp-usage/tool.h"
 
-/* One option a line, with its unit and default. The shell completes options and words from it. */
+/* One option a line, with its unit and default. Completion of the shell reads options and words from this text. */
 static const char help[] =
 	"usage: acp-usage [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
 	"       acp-usage [OPTION]... FILE...                 read recordings (-: stdin)\n"
@@ -53,7 +53,7 @@ static const char help[] =
 	"      --max-line SIZE   do not read lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-/* "75,90,95" */
+/* Reads the levels: "75,90,95". */
 static void
 parse_warn(const struct cli_argument *t)
 {
@@ -80,7 +80,7 @@ parse_size(const struct cli_argument *t)
 	o->sizes[o->nsizes++] = s;
 }
 
-/* A date, a date and a time, both local, or so long ago: 2026-11-22, 2026-11-22T15:56, 7d. */
+/* Reads a local date, with or without a time, or a time before now: 2026-11-22, 2026-11-22T15:56, 7d. */
 static void
 parse_time(const struct cli_argument *t)
 {
@@ -146,7 +146,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* All that is read: none of it may be the output. */
+/* Lists all files that are read, for none of them may be the output. */
 static void
 list_inputs(struct options *o)
 {

@@ -1,4 +1,4 @@
-/* One live line on a terminal, drawn over itself. Terminal modes are never set. */
+/* A live line on a terminal, written over itself. The modes of the terminal are never changed. */
 #include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
@@ -58,14 +58,14 @@ meter_close(struct tool *t)
 	free(t->meter);
 }
 
-/* The line as it is made. */
+/* The line while it is made. */
 struct shown {
 	struct buf text;
-	size_t used, width; /* columns */
+	size_t used, width; /* in columns */
 	int failed;
 };
 
-/* Adds a part with two blanks before it, where it still fits. */
+/* Adds a part after two blanks, if it still fits. */
 __attribute__((format(printf, 2, 3))) static void
 add(struct shown *line, const char *format, ...)
 {

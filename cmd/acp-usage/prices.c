@@ -1,4 +1,4 @@
-/* A price list, as LiteLLM publishes it: an object with a member for each model. */
+/* Reads a price list as LiteLLM publishes it: an object with a member for each model. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct tariff {
 	bool has[PRICES];
 };
 
-/* What the list says of a model that was asked for. */
+/* What the list has about a model that was looked up. */
 struct model {
 	struct model *next;
 	bool known, reported;
@@ -31,7 +31,7 @@ struct model {
 
 struct prices {
 	struct buf text;
-	struct slice list; /* the object in it */
+	struct slice list; /* the object in `text` */
 	bool hour;
 	struct model *models;
 };
@@ -74,7 +74,7 @@ prices_close(struct prices *p)
 	free(p);
 }
 
-/* The entry of that name, or the first that has it after a provider's: anthropic/NAME. */
+/* The entry with this name, or else the first with a provider before the name: anthropic/NAME. p NULL: none. */
 static struct slice
 entry_of(const struct prices *p, struct slice name)
 {
@@ -94,7 +94,7 @@ entry_of(const struct prices *p, struct slice name)
 	return found;
 }
 
-/* The same without what agents add to a model's name: claude-opus-5-5[1m], qwen3-coder(openai), a date or :latest. */
+/* Finds an entry also without what agents add to a model's name: claude-opus-5-5[1m], qwen3-coder(openai), a date, :latest. */
 static struct slice
 entry(const struct prices *p, struct slice name)
 {
@@ -106,7 +106,7 @@ entry(const struct prices *p, struct slice name)
 	return found;
 }
 
-/* Reads the prices that an object names, with `suffix` after each name. What it does not name stays. */
+/* Reads the prices that an object has under the members' names with `suffix`. Other prices stay. */
 static void
 read_tariff(struct tariff *to, struct slice in, const char *suffix)
 {
@@ -120,7 +120,7 @@ read_tariff(struct tariff *to, struct slice in, const char *suffix)
 	}
 }
 
-/* An array of objects with prices, each from a size of the context on: {"range":[FROM,TO],...}. */
+/* Reads prices from objects in an array, each for contexts from a size on: {"range":[FROM,TO],...}. The last one counts. */
 static void
 read_ranges(struct tariff *to, struct slice tiers, uint64_t context)
 {
@@ -135,7 +135,7 @@ read_ranges(struct tariff *to, struct slice tiers, uint64_t context)
 	}
 }
 
-/* Prices of large contexts: members that end in _above_200k_tokens, or an array of ranges. */
+/* Reads prices of large contexts: from members that end in _above_200k_tokens, or from an array of ranges. */
 static void
 read_tiers(struct model *m, struct slice in)
 {
@@ -180,7 +180,7 @@ look_up(struct prices *p, struct slice name)
 	return m;
 }
 
-/* What one token of this kind costs: the first of its prices that the list has. */
+/* The price of a token of this type: the first price in the table's order that the list has. */
 static struct decimal
 price_of(const struct prices *p, const struct tariff *t, enum usage_type type)
 {

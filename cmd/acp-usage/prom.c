@@ -1,4 +1,4 @@
-/* Metrics in Prometheus' text format, for node_exporter's textfile collector. */
+/* Writes metrics in Prometheus' text format, for node_exporter's textfile collector. */
 #include <stdlib.h>
 
 #include "cmd/acp-usage/tool.h"
@@ -56,7 +56,7 @@ put_sessions(struct buf *to, struct tool *t)
 	return r;
 }
 
-/* The tokens of a tally, of types that do not overlap. */
+/* Adds the tokens of a tally to its model, in types that do not overlap. 0, or -1 out of memory. */
 static int
 add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 {
@@ -80,7 +80,7 @@ add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 	return 0;
 }
 
-/* Tokens by model, over all sessions, each once. */
+/* Appends the tokens of each model over all sessions, each token once. 0, or -1 out of memory. */
 static int
 put_models(struct prom *p, struct buf *to, struct tool *t)
 {

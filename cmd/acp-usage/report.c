@@ -81,7 +81,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 		r |= json_session(s, to, row->session);
 	if (row->figures.restarts && !row->total)
 		r |= buf_printf(to, ",\"restarts\":%llu", (unsigned long long)row->figures.restarts);
-	/* What is left out by time or by basis cannot be merged. */
+	/* Parts are written only if they have all usage: not with --since or --before, and not after a ledger was read. */
 	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0 && !s->tool->entries)
 		r |= usage_put_parts(s->tool->usage, row->session, to);
 	return r | buf_add(to, "}\n", 2);

@@ -1,4 +1,4 @@
-/* A row for each change, as a line for people or as columns for programs. */
+/* Writes a row for each event, as a line for people or as columns for programs. */
 #include <stdio.h>
 
 #include "cmd/acp-usage/tool.h"
@@ -6,7 +6,7 @@
 #include "lib/base/cells.h"
 #include "lib/base/people.h"
 
-/* The columns: their names and order are promised in the manual. */
+/* The columns. The manual promises their names and order. */
 enum column {
 	TIME, T, ASKED, SESSION, EVENT, USED, SIZE, REMAINING, PERCENT, LEVEL, COST, CURRENCY, TURN_COST, TOTAL, INPUT, OUTPUT,
 	THOUGHT, CACHE_READ, CACHE_WRITE, BILLED, MODEL, BASIS, STOP_REASON, ESTIMATE, LOWER_BOUND, TURN_COSTS, WIRE_COST, AGENT, CWD,
@@ -15,7 +15,7 @@ enum column {
 
 static const struct {
 	const char *name;
-	bool number; /* or another JSON value */
+	bool number; /* in JSON the value is not a string */
 } columns[COLUMNS] = {
 	{"time", false}, {"t", true}, {"asked", true}, {"session", false}, {"event", false}, {"used", true}, {"size", true},
 	{"remaining", true}, {"percent", true}, {"level", false}, {"cost", true}, {"currency", false}, {"turn_cost", true},
@@ -26,13 +26,13 @@ static const struct {
 
 static const char *const kinds[] = {"update", "turn", "compaction", "sub-agent"};
 
-/* What a row is about. */
+/* A row, and what it is about. */
 struct row {
 	struct tool *tool;
 	const struct usage_event *event;
-	bool turn;                /* of a turn, or of a sub-agent's work */
-	const struct usage_cost *cost; /* the last that was reported; NULL: none, or it was taken back */
-	struct usage_money total; /* with all that were before it */
+	bool turn;                /* it is about a turn, or a sub-agent's work */
+	const struct usage_cost *cost; /* the cost that was reported last; NULL: none, or the agent took it back */
+	struct usage_money total; /* in the currency of `cost`, over all recordings */
 };
 
 static int
@@ -47,7 +47,7 @@ put_seconds(struct buf *to, bool known, uint64_t us)
 	return known ? buf_printf(to, "%llu.%06llu", (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000)) : 0;
 }
 
-/* What the turn would cost by the list: its rows, sub-agents included, or its own tokens. */
+/* Estimates the cost of a turn by the price list: of its rows, sub-agents included, or else of its own tokens. */
 static bool
 estimate(const struct row *row, struct decimal *sum)
 {
@@ -71,7 +71,7 @@ estimate(const struct row *row, struct decimal *sum)
 	return known;
 }
 
-/* What the turn cost in each currency: 2 EUR;3 JPY. The last one has a column of its own. */
+/* Appends the cost of a turn in each currency: 2 EUR;3 JPY. The last currency has a column of its own, too. */
 static int
 put_costs(struct buf *to, const struct tool *t, const struct usage_session *s)
 {
@@ -85,7 +85,7 @@ put_costs(struct buf *to, const struct tool *t, const struct usage_session *s)
 	return s->turn.cost == USAGE_COST_BEFORE ? r | buf_add_string(to, "shared") : r;
 }
 
-/* A value of a turn, into an empty buffer. */
+/* Writes a value that only turns have into an empty buffer. 0, or -1 out of memory. */
 static int
 put_of_turn(struct buf *to, const struct row *row, enum column c)
 {
@@ -106,12 +106,12 @@ put_of_turn(struct buf *to, const struct row *row, enum column c)
 		return buf_add_string(to, e->turn->counts.has ? usage_bases[e->basis] : e->own.has ? "calls" : "");
 	case ESTIMATE:
 		return estimate(row, &amount) ? decimal_put(amount, 0, to) : 0;
-	default: /* in the order of their types */
+	default: /* the types of tokens, in their order */
 		return e->own.has & 1u << (c - TOTAL) ? usage_sum_put(&e->own, (enum usage_type)(c - TOTAL), to) : 0;
 	}
 }
 
-/* The value of a column, into an empty buffer: nothing where it is not known. */
+/* Writes the value of a column into an empty buffer, or nothing if it is not known. 0, or -1 out of memory. */
 static int
 put_value(struct buf *to, const struct row *row, enum column c)
 {
@@ -174,7 +174,7 @@ put_visible(struct buf *to, int32_t code)
 	return buf_add(to, visible, text_show(visible, code));
 }
 
-/* Tabs and newlines can not stand in a column. */
+/* Escapes tabs and newlines, which cannot stand in a column. */
 static int
 put_tsv(struct buf *to, struct slice s)
 {
@@ -208,10 +208,10 @@ put_csv(struct buf *to, struct slice s)
 	return r;
 }
 
-/* What ends a row of columns. */
+/* The end of a row with columns; NULL: the format has no columns. */
 static const char *const ends[] = {[FORMAT_TSV] = "\n", [FORMAT_CSV] = "\r\n", [FORMAT_JSON] = "}\n", [FORMAT_PROM] = NULL};
 
-/* The values of a row, or (NULL) the names of the columns. */
+/* Appends the values of a row or, for NULL, the names of the columns. 0, or -1 out of memory. */
 static int
 put_columns(struct buf *to, const struct row *row, enum format f)
 {
@@ -236,7 +236,7 @@ put_columns(struct buf *to, const struct row *row, enum format f)
 
 /* --- for people --- */
 
-/* Ends a column that began at `from`, so wide. */
+/* Ends a column of this width that began at `from`. */
 static int
 pad(struct buf *to, size_t from, size_t width)
 {

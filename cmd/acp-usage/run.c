@@ -1,4 +1,4 @@
-/* What drives the tool: a stream, recordings, or summaries to be added up. */
+/* Runs the tool: reads a stream, recordings, or summaries that it adds up. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 #include "cmd/acp-usage/tool.h"
 #include "lib/usage/entry.h"
 
-enum { QUIET_US = 2000000 }; /* a turn is complete when it has been quiet so long */
+enum { QUIET_US = 2000000 }; /* after this time without a message about its session a turn is complete */
 
 /* --- the order of recordings --- */
 
 enum { HEADER_MOST = 4096 }; /* bytes of a message in its place; recording_open allows a header 64 KiB more */
 
-/* When the first recording in a file began; 0: not known. */
+/* Reads when the first recording in a file began, s since 1970; 0: not known. */
 static double
 started_at(const char *name)
 {
 	struct record r = {0};
 	struct stat st;
-	/* The writer of a FIFO must not lose its reader. */
+	/* Only regular files: if a FIFO were opened and closed, its writer would lose its reader. */
 	int fd = stat(name, &st) == 0 && S_ISREG(st.st_mode) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
 	struct recording *in = fd >= 0 ? recording_open(fd, HEADER_MOST, NULL) : NULL;
 	double started = in && recording_next(in, &r) == 0 && r.kind == RECORD_HEADER ? r.started : 0;
@@ -29,7 +29,7 @@ started_at(const char *name)
 	return started;
 }
 
-/* By the times at which they began, for a row may need what an earlier recording has reported. Recordings without a time come first. */
+/* Sorts recordings by their beginning, as a row may need what an earlier one has reported. Those without a time come first. */
 static void
 sort_files(char **files)
 {
@@ -41,7 +41,7 @@ sort_files(char **files)
 		n++;
 	if (!(started = calloc(n + 1, sizeof(*started))))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
-	/* Most are in order already: shells sort names. */
+	/* Insertion is fast here, as most files are in order: shells sort names. */
 	for (i = 0; i < n && n > 1; i++) {
 		name = files[i];
 		at = started_at(name);
@@ -90,7 +90,7 @@ event(struct watch *w, const struct record *r)
 	return r->kind == RECORD_RESTART ? usage_restart(((struct tool *)w->state)->usage) : 0;
 }
 
-/* The turns that are open belong to this recording: they end with it. */
+/* Ends a recording, and the turns that are open in it. */
 static int
 end(struct watch *w, bool cut)
 {
@@ -98,7 +98,7 @@ end(struct watch *w, bool cut)
 	return usage_end(((struct tool *)w->state)->usage);
 }
 
-/* Judges what has been quiet, writes metrics, and comes back when there is more to do. */
+/* Judges turns after a quiet time, checks limits, and writes metrics. Returns when to come back (us), or 0. */
 static uint64_t
 tick(struct watch *w, uint64_t now, bool quiet)
 {
@@ -148,7 +148,7 @@ finish(struct watch *w, int status)
 
 	if (!w->stream && watch_missed(w))
 		return status ? status : EXIT_USAGE;
-	/* Recordings may have been read in another order than that of their times. */
+	/* The recordings may not have been read in the order of their times. */
 	if (!w->stream && usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
@@ -156,7 +156,7 @@ finish(struct watch *w, int status)
 		prom_write(t, true);
 	if (t->options->summary && !t->options->frame.output)
 		meter_hide(t);
-	/* A sum without what is damaged would be wrong, and not say so. */
+	/* Without the damaged summaries the sum would be wrong, and would not say so. */
 	if (t->options->summary && any && !(t->options->merge && status) && summary_put(t) < 0)
 		tool_fail(t, "out of memory");
 	if (any && !t->options->merge)
@@ -166,7 +166,7 @@ finish(struct watch *w, int status)
 
 /* --- summaries --- */
 
-/* The line that ends a summary: are all sessions there that it was written with? */
+/* Reads the line that ends a summary, which says how many sessions come before it. 0; 1 with *why. */
 static int
 read_total(struct tool *t, struct slice version, struct slice sessions, const char **why)
 {

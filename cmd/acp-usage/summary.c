@@ -1,4 +1,4 @@
-/* What the rows of the summary add up to. */
+/* Adds up the rows of the summary. */
 #include <stdlib.h>
 
 #include "cmd/acp-usage/summary.h"
@@ -28,7 +28,7 @@ by_order(const void *a, const void *b)
 	return c ? c : x->number < y->number ? -1 : 1;
 }
 
-/* The next row of depth 0. title: of a session, or of what a group is about. */
+/* Adds a row of depth 0. title: the number of a name, of the session or the group. */
 static void
 add_row(struct summary *s, struct summary_order row, const struct usage_figures *f, uint32_t title)
 {
@@ -55,7 +55,7 @@ add_row(struct summary *s, struct summary_order row, const struct usage_figures 
 
 /* --- groups --- */
 
-/* In which order two groups stand. */
+/* Compares the keys of two groups, for the order of rows. */
 static int
 compare_keys(const struct summary *s, int64_t x, int64_t y)
 {
@@ -64,7 +64,7 @@ compare_keys(const struct summary *s, int64_t x, int64_t y)
 	return slice_compare(usage_name(s->tool->usage, (uint32_t)x), usage_name(s->tool->usage, (uint32_t)y));
 }
 
-/* The group of that key, which is a name or a day. NULL when out of memory. */
+/* Finds the group with this key, a name's number or a day, or makes it. NULL when out of memory. */
 static struct summary_row *
 group(struct summary *s, int64_t key)
 {
@@ -112,7 +112,7 @@ group_tallies(struct summary *s, const struct usage_session *session)
 				return -1;
 			turns = g->figures.turns;
 			r |= usage_figures_tally(s->tool->usage, session, p, t, by_model, &g->figures);
-			/* Turns are those of sessions: a sub-agent's are none of them. */
+			/* Only sessions have turns that count, sub-agents have none. */
 			g->figures.turns = session->parent ? turns : g->figures.turns;
 		}
 	}
@@ -129,11 +129,11 @@ group_costs(struct summary *s, const struct usage_session *session)
 	struct summary_row *g;
 	int r = usage_figures_session(u, session, &f);
 
-	/* What nobody reports is of no model or day. */
+	/* Tokens that no agent reports belong to no model or day. */
 	s->unassigned.own_lower |= f.own_lower;
 	s->unassigned.billed_lower |= f.billed_lower;
 	s->turns += session->parent ? 0 : f.turns;
-	/* A session's cost is that of its model, where it had only one. */
+	/* The cost of a session belongs to its model, if it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
 	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
 		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned, &f.costs[i]);
@@ -191,7 +191,7 @@ make_groups(struct summary *s)
 		r |= usage_figures_add(s->tool->usage, &s->total.figures, &g->figures);
 		add_row(s, (struct summary_order){.group = g}, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
 	}
-	/* One turn may be billed on several models. */
+	/* A turn may be billed on several models, but counts once. */
 	if (s->tool->options->by == BY_MODEL)
 		s->total.figures.turns = s->turns;
 	return r | usage_figures_add(s->tool->usage, &s->total.figures, &s->unassigned);
@@ -226,7 +226,7 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 	return r;
 }
 
-/* Rows of sessions. In the total each of their tokens and costs is there once. */
+/* Makes the rows of sessions. The total has each of their tokens and costs once. */
 static int
 make_sessions(struct summary *s)
 {

@@ -1,4 +1,4 @@
-/* The summary as a table. On a terminal its columns are those that fit and have something to say. */
+/* Writes the summary as a table. On a terminal it leaves out columns that are empty or do not fit. */
 #include <unistd.h>
 
 #include "cmd/acp-usage/summary.h"
@@ -13,7 +13,7 @@ enum { NAME_MOST = 28, NAME_LEAST = 12 };
 static const struct {
 	const char *name;
 	bool right;
-	unsigned char leaves; /* where they do not all fit, those with the lowest number leave first; 0: never */
+	unsigned char leaves; /* the order in which columns go until the rest fits, from 1; 0: never */
 } columns[COLUMNS] = {
 	{"session", false, 0}, {"date", false, 7}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8},
 	{"thought", true, 1}, {"cache read", true, 3}, {"cache write", true, 2}, {"billed", true, 0}, {"cached", true, 6}, {"peak", true, 4},
@@ -74,7 +74,7 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 		return buf_printf(to, "total of %u %s%s", HASH_COUNT(s->groups), by_names[s->tool->options->by], HASH_COUNT(s->groups) == 1 ? "" : "s");
 	}
 	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
-	/* A child's id may be its parent's and more: its title says more. */
+	/* The id of a child may begin with its parent's id; then its title says more. */
 	if (session && !(title.n && session->parent && begins_with(session, session->parent)))
 		r |= put_session(to, s->tool, session);
 	else if (session)
@@ -180,7 +180,7 @@ measure(struct summary *s, const struct summary_row *row)
 	return r;
 }
 
-/* Lets columns go until the line fits. */
+/* Removes columns until the line fits; then shortens the names. */
 static void
 fit(struct summary *s, size_t room)
 {
@@ -241,7 +241,7 @@ summary_head(struct summary *s)
 	size_t room = 0, before = to->n, n;
 	int r;
 
-	/* As with less -R: where the output is a pipe, the terminal of standard error has the width. */
+	/* As less -R does: if the output is a pipe, standard error has the width of the terminal. */
 	if (!o->wide && !o->frame.output && (room = cli_columns(STDOUT_FILENO)) == 0)
 		room = cli_columns(STDERR_FILENO);
 	s->color = cli_wants_color(o->color, log_fd(s->tool->watch->out.log));
@@ -249,7 +249,7 @@ summary_head(struct summary *s)
 	r = -(summary_each(s, measure) || measure(s, &s->total));
 	for (int c = 0; c < COLUMNS; c++) {
 		n = strlen(title_of(s, c));
-		/* Only a session has a context; an estimate needs a price list. */
+		/* Only sessions have a context, and estimates need a price list. */
 		if ((c >= PEAK && c <= LEVEL && o->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
 			|| ((c == NOTE || c == DATE) && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
 			s->width[c] = 0;

@@ -1,4 +1,4 @@
-/* What all files of the tool ask and say: levels, figures and names, as people and tables have them. */
+/* Levels, figures and names for all files of the tool, as people and tables have them. */
 #include <time.h>
 
 #include "cmd/acp-usage/tool.h"
@@ -66,7 +66,7 @@ put_clock(struct buf *to, const struct tool *t, uint64_t us)
 	return buf_printf(to, "%llu.%03llus", (unsigned long long)(us / 1000000), (unsigned long long)(us / 1000 % 1000));
 }
 
-/* Is it a child of the session, or one of its children's? */
+/* Is it the session, or one below it? */
 static bool
 is_below(const struct usage_session *child, const struct usage_session *s)
 {
@@ -85,7 +85,7 @@ put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 	if (n > SHORT_ID && usage_count(t->usage) <= MANY_SESSIONS) {
 		n = SHORT_ID;
 		for (const struct usage_session *other = usage_sessions(t->usage); other; other = other->hh.next) {
-			/* A child's id may begin with its parent's: that is no other session. */
+			/* The id of a child may begin with this session's id, without being mistaken for it. */
 			if (other == s || is_below(other, s))
 				continue;
 			for (same = 0; same < s->id_length && same < other->id_length && s->id[same] == other->id[same]; same++)
@@ -93,7 +93,7 @@ put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 			if (same >= n)
 				n = same < s->id_length ? same + 1 : same;
 		}
-		/* Not in the midst of a character. */
+		/* A character of several bytes must not be cut. */
 		while (n < s->id_length && ((unsigned char)s->id[n] & 0xc0) == 0x80)
 			n++;
 	}

@@ -1,4 +1,4 @@
-/* tool: shared by the files of acp-usage. */
+/* tool: what the files of acp-usage have in common. */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -10,15 +10,15 @@
 #include "lib/watch/watch.h"
 
 enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
-/* How full the context is, in rising order. */
+/* How full a session's context is, in rising order. */
 enum level { LEVEL_UNKNOWN, LEVEL_NORMAL, LEVEL_YELLOW, LEVEL_ORANGE, LEVEL_RED };
 enum { LEVELS = 3 };
 
 /* --by: what a row of the summary is about. */
 enum by { BY_SESSION, BY_MODEL, BY_DAY, BY_WEEK, BY_MONTH, BY_PROJECT, BY_AGENT };
-extern const char *const by_names[]; /* summary.c; NULL at the end */
+extern const char *const by_names[]; /* NULL at the end; summary.c */
 
-/* The period of a row; CALENDAR_ALWAYS where rows are of no period. */
+/* The period of a row; CALENDAR_ALWAYS if rows are not about periods. */
 static inline enum calendar_period
 by_period(enum by by)
 {
@@ -31,19 +31,19 @@ struct size {
 	uint64_t size;
 };
 
-/* What the command line says. */
+/* The options of the command line. */
 struct options {
 	enum format format;
 	bool summary, merge, all, pass, fill, verbose, wide;
 	enum by by;
 	enum { SORT_DATE, SORT_COST, SORT_TOKENS, SORT_TITLE } sort;
-	double since, before;    /* seconds since 1970; 0: no limit */
+	double since, before;    /* s since 1970; 0: no limit */
 	const char *prices;
 	bool cache_hour;
 	enum { METER_NONE, METER_STDERR, METER_TTY } meter;
 	enum usage_basis basis;
 	bool warned;             /* --warn is given */
-	unsigned warn[LEVELS];   /* yellow from, orange from, red above */
+	unsigned warn[LEVELS];   /* percentages: yellow from, orange from, red above */
 	struct money_list warn_cost;
 	struct money_list max_cost;
 	struct size *sizes;
@@ -54,18 +54,18 @@ struct options {
 	uint64_t max_tokens;
 	const char *session;
 	enum cli_color color;
-	char **inputs;           /* the files that are read, that of --prices included, then NULL */
+	char **inputs;           /* the files that are read, also the price list, then NULL */
 	struct frame_options frame;
 };
 
-/* -f prom: what is counted for the metrics. */
+/* -f prom: what the metrics count besides the sessions. */
 struct prom {
 	bool wanted;
-	uint64_t *stops;   /* turns by the number of their stop reason */
+	uint64_t *stops;   /* how many turns ended with each stop reason, by its name's number */
 	size_t nstops;
-	struct usage_sums *models; /* by the number of their name */
+	struct usage_sums *models; /* tokens of each model, by its name's number */
 	size_t nmodels;
-	uint64_t written;  /* loop_clock of the last time */
+	uint64_t written;  /* loop_clock when the metrics were written last */
 	bool fresh;
 };
 
@@ -76,96 +76,96 @@ struct tool {
 	struct prices *prices;
 	struct prom prom;
 	struct meter *meter;
-	const struct usage_session *metered; /* the last that changed; NULL: none has */
+	const struct usage_session *metered; /* the session that changed last; NULL: none has changed */
 	struct usage_words words;
-	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
+	double started;      /* when the stream or recording began, s since 1970; 0: not known */
 	bool timed;          /* messages have times */
-	bool enveloped;      /* messages go by in envelopes: whether one is a copy, any message of its session may say */
-	bool headed;         /* the names of the columns have been written */
-	struct buf added;    /* fill.c: a usage_update that is to go right after a response */
-	size_t merged;       /* --merge: sessions since the last total */
+	bool enveloped;      /* an envelope was seen: all messages are read, for any may show which others are copies */
+	bool headed;         /* the row with the names of the columns is written */
+	struct buf added;    /* fill.c: a usage_update that has to follow a response */
+	size_t merged;       /* --merge: sessions since the last line with a total */
 	bool entries;        /* --merge: a ledger was read */
 	struct buf damage;   /* --merge: what is wrong with a line */
 	int status;          /* EXIT_NEGATIVE if a limit was reached */
 	/* alerts.c */
-	unsigned compared;   /* the limits for which some session had a figure */
-	struct usage_session **due; /* whose cost or tokens have changed since they were compared */
+	unsigned compared;   /* the limits for which some session had a figure, as bits of alerts.c */
+	struct usage_session **due; /* sessions to compare: their costs or tokens have changed */
 	size_t ndue;
 };
 
 static const char tool_name[] = "acp-usage";
 
-/* run.c. Returns the exit status. */
+/* run.c. Runs the tool, and returns the exit status. */
 int tool_run(const struct options *);
 
 /* events.c */
-/* What passes all that happens to the outputs; NULL when out of memory. */
+/* Makes the struct usage, which passes events to all outputs. NULL when out of memory. */
 struct usage *events_open(struct tool *);
 
 /* text.c */
-/* Reports a failure of the tool itself, which the exit status says. */
+/* Reports a failure of the tool itself, once, and has the exit status show it. */
 void tool_fail(struct tool *, const char *what);
-/* Is it the session of --session, or a child of it? */
+/* Is the session, or one above it, selected by --session? True without --session. */
 bool tool_wants(struct tool *, const struct usage_session *);
 
-/* Levels, and figures as text. */
+/* The level of a session's context; LEVEL_UNKNOWN if its size or use is not known. */
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
-/* What is left of the context window; 0 where that is not known. */
+/* How many tokens of the context window are left; 0 if this is not known. */
 uint64_t tokens_left(const struct usage_session *);
 /* The put_ functions append to a buffer, and return 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
 int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
-/* The shortest beginning of a session's id that no other session has. */
+/* Appends the shortest beginning of the session's id that no other session has. */
 int put_session(struct buf *, const struct tool *, const struct usage_session *);
-/* The escape sequence that begins the colour of a level; "" unless wanted. */
+/* The escape sequence that begins the colour of a level; "" if colours are not wanted. */
 const char *level_color(enum level, bool wanted);
 
-/* rows.c: before the first row, the names of the columns, where there are some. */
+/* rows.c. Appends an event's row, after the columns' names if it is the first and the format has them. 0, or -1 out of memory. */
 int row_put(struct tool *, struct buf *, const struct usage_event *);
 
 /* report.c */
-enum { SUMMARY_VERSION = 1 }; /* of the lines that --merge reads */
+enum { SUMMARY_VERSION = 1 }; /* the version of the lines that --merge reads */
 /* Writes the summary. 0, or -1 out of memory. */
 int summary_put(struct tool *);
 
 /* prices.c */
-/* hour: use the price of cache writes that are kept for an hour. Ends the process where it cannot be read. */
+/* Reads a price list; ends the process if this fails. hour: use the price of cache writes that are kept for an hour. */
 struct prices *prices_open(const char *path, bool hour);
 void prices_close(struct prices *);
 /*
- * Estimates the cost of tokens. inside: as returned by usage_inside; tier: as usage_tally.tier. 0; 1 if the list does not
- * have the model (reported once); -1 out of memory.
+ * Estimates the cost of tokens. inside: from usage_inside; tier: as usage_tally.tier. 0; 1 if the price is not known or the cost
+ * too large, which is reported once for each model; -1 out of memory.
  */
 int prices_estimate(struct prices *, struct slice model, const struct usage_sums *, uint8_t inside, uint8_t tier,
 	struct decimal *to);
-/* max_input_tokens, or 0. */
+/* The model's max_input_tokens in the list, or 0. */
 uint64_t prices_size(struct prices *, struct slice model);
 
-/* prom.c */
+/* prom.c. Takes note of an event that changes the metrics. */
 void prom_event(struct prom *, const struct usage_event *);
-/* Writes the metrics if they have changed: at most once a second or, with now, at once. */
+/* Writes the metrics, if they have changed and a second has passed; now: in any case. */
 void prom_write(struct tool *, bool now);
 
 /* fill.c */
-/* Reads a message that has usage, and may edit it; arg is the tool. As `report` of usage_see. */
+/* As `report` of usage_see, adds a message's usage; edits the message if it lacks some. arg: the tool. 0, or -1 out of memory. */
 int fill_message(void *arg, const struct message *, const struct usage_report *);
-/* Sends what was added after the messages that have been forwarded. */
+/* Sends the usage_update that has to follow the last response. */
 void fill_flush(struct tool *);
 
-/* meter.c */
+/* meter.c. meter_open returns NULL if there is no terminal for the meter. */
 struct meter *meter_open(const struct options *);
-/* Where there is one. Hiding removes it from the terminal, so that a line of text can be printed. */
+/* These do nothing without a meter. meter_hide removes it from the terminal, so that a line of text can be printed. */
 void meter_close(struct tool *);
 void meter_draw(struct tool *);
 void meter_hide(struct tool *);
 
 /* alerts.c */
-/* Something of the session has changed: reports its level. */
+/* Reports the level of a session that has changed, and has alerts_check compare its cost and tokens. */
 void alerts_see(struct tool *, struct usage_session *);
-/* Compares the costs and tokens of all that have changed. */
+/* Compares the costs and tokens of all sessions that have changed since the last call. */
 void alerts_check(struct tool *);
-/* Reports limits for which there was no figure to compare; for files this sets the exit status. */
+/* Reports limits that were not compared with any figure; for files, this sets the exit status. */
 void alerts_end(struct tool *);
 
 #endif
