@@ -1,4 +1,4 @@
-/* A client's TCP connection: finds out what it speaks, holds its exchanges, and ends when nothing comes. */
+/* A client's TCP connection: finds out which protocol the client speaks, holds its exchanges, and ends when nothing comes. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "cmd/acp-http/server.h"
 
 enum {
-	REQUEST = 10 * 1000 * 1000,    /* how long a request may bring nothing before it is whole */
-	BETWEEN = 60 * 1000 * 1000,    /* how long a channel without a request is kept */
-	PROGRESS = 4096,               /* bytes of a response that its client has to read in the time of a request */
+	REQUEST = 10 * 1000 * 1000,    /* us for the head of a request, and between bytes of its body */
+	BETWEEN = 60 * 1000 * 1000,    /* us that a channel without a request is kept */
+	PROGRESS = 4096,               /* bytes of a response that its client has to read in the time REQUEST */
 };
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -48,7 +48,7 @@ tls_finish(void *ssl)
 
 /* --- what comes --- */
 
-/* Which version of HTTP it speaks: ALPN says it, or the first bytes. */
+/* Chooses the version of HTTP: ALPN tells it, or else the first bytes of the client. */
 static void
 choose(struct channel *ch)
 {
@@ -102,9 +102,9 @@ received(void *arg, enum input_got got, const struct line *line)
 /* --- time --- */
 
 /*
- * A client has to send a head, and the body that it still owes after a response, in time; another body has to make progress. A channel
- * without a request is kept for a while. A client that waits for nothing from an agent has to read its responses; one with an event
- * stream may read when it likes.
+ * Starts the timer that ends the channel. A client has to send a head in time, and the rest of a body after a response; another
+ * body has to make progress. A channel without a request is kept for a while. A client that waits for nothing from an agent has to
+ * read its responses; a client with an event stream may read when it likes.
  */
 static void
 time_out(struct channel *ch)
@@ -182,7 +182,7 @@ happened(void *arg, enum endpoint_event event)
 	if (event == ENDPOINT_ENDED) {
 		channel_free(ch);
 	} else if (event == ENDPOINT_CLOSED && ch->far.out.error) {
-		/* Nobody is there; what was sent before is still read. */
+		/* The client has gone; the bytes that it sent before are still read. */
 		(ch->far.paused ? endpoint_abort : endpoint_drain)(&ch->far);
 	} else if (event == ENDPOINT_CLOSED) {
 		loop_add_timer(ch->server->service.loop, &ch->timer, LINGER);

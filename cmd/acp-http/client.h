@@ -1,32 +1,32 @@
-/* client: shared by the files of acp-http --connect. */
+/* client: what the files of acp-http --connect have in common. */
 #ifndef CLIENT_H
 #define CLIENT_H
 
 #include "cmd/acp-http/http.h"
 
-enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all of them: many servers take no longer header */
+enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all cookies: many servers take no longer header */
 
 struct client;
 
-/* A transfer of libcurl's. */
+/* A request and its response, which libcurl transfers. */
 struct transfer {
-	CURL *easy;               /* NULL: none is under way */
+	CURL *easy;               /* NULL: no transfer is under way */
 	struct curl_slist *headers;
-	bool failed;              /* out of memory */
-	void (*done)(void *arg, CURLcode);
+	bool failed;              /* out of memory for the headers */
+	void (*done)(void *arg, CURLcode); /* called at the end */
 	void *arg;
 	char error[CURL_ERROR_SIZE];
 };
 
-/* Streamable HTTP: each message is a POST. What the server sends comes on event streams. */
+/* The state of Streamable HTTP: each message to the server is a POST; the messages of the server come on event streams. */
 struct posts {
 	struct post *queue;
-	struct stream *streams;       /* event streams, by session */
-	size_t queued;                /* bytes */
-	char *id;                     /* the connection's; NULL: not initialized */
+	struct stream *streams;       /* a hash of event streams, by session */
+	size_t queued;                /* bytes of the messages in queue */
+	char *id;                     /* the connection's; NULL before the response to initialize */
 	bool http1;                   /* the server does not speak HTTP/2 */
-	bool known;                   /* there is an HTTP/2 connection */
-	struct transfer delete;
+	bool known;                   /* a transfer has begun: there may be an HTTP/2 connection */
+	struct transfer delete;       /* ends the connection */
 };
 
 struct client {
@@ -34,18 +34,18 @@ struct client {
 	const struct options *options;
 	enum profile profile;
 	struct link link;
-	void (*changed)(void *client); /* after each event: reads and writes what may be, and ends what is over */
+	void (*changed)(void *client); /* after each event: reads and writes as far as possible, or ends the connection */
 	struct loop_timer exit_timer;
 	struct buf cookies;       /* a line NAME=VALUE each */
-	bool new_cookies;         /* that are not in the file */
+	bool new_cookies;         /* some cookies are not in the file yet */
 	char *url;                /* as libcurl needs it: http(s)://HOST[:PORT]/... */
 	bool left;                /* the client has left, or a signal was received */
-	bool hurried;             /* its time is over */
-	bool finishing;           /* the end has been sent */
+	bool hurried;             /* nothing moved for a grace period after the client had left */
+	bool finishing;           /* acp-http has begun to end the connection */
 	bool in_order;            /* the connection has ended in order */
 	bool over;                /* nothing more comes from the server */
-	char why[256];            /* the connection could not be made, or was lost */
-	uint64_t received, last_moved; /* bytes */
+	char why[256];            /* why the connection could not be made, or was lost */
+	uint64_t received, last_moved; /* bytes from the server; bytes both ways when exit_timer last expired */
 
 	/* transfer.c */
 	CURLM *multi;
@@ -55,32 +55,32 @@ struct client {
 	/* WebSocket and plain lines: a connection that libcurl makes. */
 	struct transfer connect;
 	struct endpoint far;
-	struct io_layer layer;    /* of far: libcurl may have TLS */
+	struct io_layer layer;    /* of far: reads and writes by libcurl, which may use TLS */
 	struct ws ws;
-	struct buf head;          /* of the response to the handshake */
+	struct buf head;          /* the head of the response to the handshake */
 	bool up;                  /* messages are forwarded */
-	struct buf early;         /* messages that came before that, a line each */
-	char key[25];             /* of the handshake */
+	struct buf early;         /* messages that came before `up`, a line each */
+	char key[25];             /* Sec-WebSocket-Key of the handshake */
 
 	struct posts posts;
 };
 
 /* --- transfer.c: libcurl in the loop, and what the client's files share --- */
 
-/* The connection is over: the local peer's open requests get an error. NULL: in order. */
+/* The connection is over: the local peer's open requests get an error. why: a format; NULL: the connection ended in order. */
 void client_over(struct client *, const char *why, ...) __attribute__((format(printf, 2, 3)));
-/* Stores the cookies of a response, where there is one, and writes them to their file. value: of Set-Cookie; NULL: that was all. */
+/* Stores a cookie of a response. value: of Set-Cookie; NULL after the last one: writes new cookies to their file. */
 void client_cookie(struct client *, const char *value);
-/* 0, or -1. */
+/* Connects libcurl with the loop. 0, or -1. */
 int transfers_open(struct client *);
 void transfers_close(struct client *);
-/* A new transfer to the URL with --header, the token and the cookies. NULL out of memory: transfer_start says it. */
+/* Makes a transfer to the URL, with --header, the token and the cookies. NULL out of memory, which transfer_start reports. */
 CURL *transfer_new(struct client *, struct transfer *, void (*done)(void *arg, CURLcode), void *arg);
 void transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Out of memory the client is over. */
+/* Starts a transfer that transfer_new made. Out of memory, the client is over. */
 void transfer_start(struct client *, struct transfer *);
 void transfer_end(struct client *, struct transfer *);
-/* The HTTP status, or 0; why it failed. */
+/* The HTTP status of a transfer, or 0; and why a transfer failed (borrowed). */
 unsigned transfer_status(const struct transfer *);
 const char *transfer_reason(const struct transfer *, CURLcode);
 
@@ -88,9 +88,9 @@ const char *transfer_reason(const struct transfer *, CURLcode);
 
 void posts_close(struct client *);
 void posts_send(struct client *, const struct message *);
-/* Starts what can be started, and reads the streams if the local peer has room. Returns the bytes that wait to be sent. */
+/* Starts POSTs and streams, and reads the streams if the local peer has room. Returns the bytes that wait to be sent. */
 size_t posts_steer(struct client *);
-/* Ends the connection when all has been sent. */
+/* Ends the connection with a DELETE once no POST is left, or at once if the client is hurried. */
 void posts_finish(struct client *);
 
 #endif

@@ -1,4 +1,4 @@
-/* A connection of the protocol: an agent of its own, and a client behind a WebSocket, plain lines, or event streams (exchange.c). */
+/* A connection of the protocol: its agent, and a client with a WebSocket, plain lines, or event streams (exchange.c). */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum {
 	AFTER_TERM = 2 * 1000 * 1000,
-	STDERR_LINE = 16 * 1024,    /* of an agent; longer ones come in pieces, a line each */
+	STDERR_LINE = 16 * 1024,    /* bytes of a line of an agent's stderr; each piece of a longer line is reported as a line */
 };
 
 static void
@@ -24,7 +24,7 @@ idle_expired(void *arg)
 
 /* --- to the client --- */
 
-/* The response to initialize is the POST's own; "connectionId" is added to its result. */
+/* Sends the response to initialize as the response of the POST, with "connectionId" in its result. */
 static void
 send_initialized(struct conn *c, const struct message *m)
 {
@@ -58,7 +58,7 @@ send_message(void *arg, const struct message *m)
 {
 	struct conn *c = arg;
 
-	/* Who waited for that has left since the loop last ran its tasks. */
+	/* The client that waited for the response to initialize has left since the loop last ran its tasks. */
 	if (c->initialize.p && !c->waiting) {
 		conn_leave(c, "the client has left");
 		return;
@@ -91,7 +91,7 @@ conn_free(struct conn *c)
 	loop_remove_timer(loop, &c->idle);
 	loop_remove_timer(loop, &c->beat);
 	if (c->child.pid > 0) {
-		/* Nothing of it is left running: its group lives as long as it is not buried. */
+		/* Leaves no process of the agent's group running. The number of the group stays valid until the agent is reaped. */
 		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
 		proc_guardian_remove(&s->guardian, c->child.pid);
 		loop_reap(loop, &c->child);
@@ -99,7 +99,7 @@ conn_free(struct conn *c)
 	if (c->channel) {
 		ws_close(&c->ws);
 		c->channel->conn = NULL;
-		if (endpoint_can_write(&c->channel->far)) /* else all is sent, and it ends by itself */
+		if (endpoint_can_write(&c->channel->far)) /* else all is sent, and the channel ends by itself */
 			endpoint_abort(&c->channel->far);
 	}
 	while ((x = c->waiting)) {
@@ -131,7 +131,6 @@ conn_leave(struct conn *c, const char *why)
 	conn_wake(c);
 }
 
-/* The server leaves: as if the client had. */
 void
 conn_end(struct conn *c)
 {
@@ -142,7 +141,7 @@ conn_end(struct conn *c)
 	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 }
 
-/* The connection is closed, and the agent has not ended; or it has, and its pipes are still open. */
+/* The grace period is over, and the agent has not ended; or it has ended, and its pipes are still open. */
 static void
 exit_timer_expired(void *arg)
 {
@@ -152,7 +151,7 @@ exit_timer_expired(void *arg)
 	if (c->server->service.leaving && c->channel)
 		endpoint_abort(&c->channel->far);
 	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
-		/* It still reads the messages that its client has left. */
+		/* The agent still reads the messages that its client has left. */
 		c->last_written = c->link.local.out.written;
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	} else if (!c->ended) {
@@ -162,7 +161,7 @@ exit_timer_expired(void *arg)
 		c->stopped = true;
 		loop_add_timer(loop, &c->exit_timer, AFTER_TERM);
 	} else if (c->link.local.paused && !c->link.down) {
-		/* The remote peer is slow to read the agent's output, not the agent to write it. */
+		/* The agent's output is still open because the remote peer is slow to read it. */
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	} else {
 		c->overdue = true;
@@ -171,7 +170,7 @@ exit_timer_expired(void *arg)
 	}
 }
 
-/* The agent has ended: the client gets what waits for it, and the end with the reason. */
+/* The agent has ended: ends the connection with the reason, after the messages that wait for the client. */
 static void
 finish(struct conn *c)
 {
@@ -190,7 +189,7 @@ finish(struct conn *c)
 
 /* --- the state --- */
 
-/* Who may be read, and what can be sent now. */
+/* Decides which peers are read and which POSTs get their response, and ends what is over. */
 static void
 update(void *arg)
 {
@@ -205,13 +204,13 @@ update(void *arg)
 	link_steer(&c->link, c->channel ? c->channel->far.out.queued : c->queued, c->channel ? QUEUE_HIGH : c->server->options->queue);
 	if (c->channel)
 		endpoint_pause(&c->channel->far, !link_wants(&c->link) && !c->channel->far.finishing);
-	/* An agent that is not read may read nothing: then its client has to be free to read. */
+	/* An agent whose output is not read may not read its input, either: then its client must not wait, but read. */
 	while (!c->initialize.p && (!c->link.local.out.full || c->link.remote_full) && (x = c->waiting)) {
 		conn_forget(x);
 		exchange_respond(x, 202, NULL, NULL, slice(NULL, 0));
 	}
 	if (c->link.local_ended) {
-		/* It can answer nothing any more. */
+		/* The agent can respond to nothing any more. */
 		link_fail(&c->link, "the agent has ended");
 		endpoint_finish(&c->link.local);
 		if (c->ended && !c->finished)
@@ -221,7 +220,7 @@ update(void *arg)
 		c->last_written = c->link.local.out.written;
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	}
-	/* A WebSocket ends with its close frames. */
+	/* A WebSocket ends with its close frames; other connections end when all has been sent. */
 	if (c->finished && (c->profile == PROFILE_HTTP ? c->queued == 0
 			: c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far))))
 		conn_leave(c, "the agent has ended");
@@ -257,7 +256,7 @@ agent_ended(void *arg, int status)
 
 	c->ended = true;
 	c->status = status;
-	/* Its children may hold its pipes open. */
+	/* The agent's children may hold its pipes open. */
 	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 	conn_wake(c);
 }

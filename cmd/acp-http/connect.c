@@ -1,4 +1,4 @@
-/* A remote agent as a command: stdin and stdout here, a server there. (Streamable HTTP is in posts.c.) */
+/* --connect: makes a remote agent a command, which reads stdin and writes stdout. (Streamable HTTP is in posts.c.) */
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -31,7 +31,7 @@ far_send(struct client *c, struct slice text)
 		client_over(c, "out of memory");
 }
 
-/* The connection is there: what came before it goes first. */
+/* The connection is made: sends the messages that came before. */
 static void
 connection_up(struct client *c)
 {
@@ -46,7 +46,7 @@ connection_up(struct client *c)
 	buf_free(&c->early);
 }
 
-/* The client has left: ends the connection. */
+/* The client has left: ends the connection; a connection that is not made yet has the grace period for that. */
 static void
 far_finish(struct client *c)
 {
@@ -63,7 +63,7 @@ far_finish(struct client *c)
 
 /* --- the handshake --- */
 
-/* 0, or -1. */
+/* Sends the request of WebSocket's handshake. 0, or -1. */
 static int
 shake_hands(struct client *c)
 {
@@ -83,7 +83,7 @@ shake_hands(struct client *c)
 	return buf_add_string(&text, "\r\n") < 0 ? -1 : endpoint_put(&c->far, NULL, buf_slice(&text));
 }
 
-/* The value of a header of the response, which has this name; NULL: it has another. The line has a NUL. */
+/* The value of the header in a line that ends with a NUL. NULL: the header has another name. */
 static const char *
 value_of(const char *line, const char *name)
 {
@@ -94,7 +94,7 @@ value_of(const char *line, const char *name)
 	return line + n + 1 + strspn(line + n + 1, " \t");
 }
 
-/* The head of the response, which is changed. Else the client is over. */
+/* Reads, and changes, the head of the response to the handshake. False: the server refused, and the connection is over. */
 static bool
 read_response(struct client *c, char *head)
 {
@@ -175,7 +175,7 @@ far_event(void *arg, enum endpoint_event event)
 		: c->finishing || (link_open_requests(&c->link, ACP_CLIENT) == 0 && !c->far.in.error && !c->far.out.error);
 
 	if (event == ENDPOINT_CLOSED && c->far.out.error)
-		(c->far.paused ? endpoint_abort : endpoint_drain)(&c->far); /* what was sent before is still read */
+		(c->far.paused ? endpoint_abort : endpoint_drain)(&c->far); /* what the server sent before is still read */
 	if (event == ENDPOINT_ENDED && order)
 		client_over(c, NULL);
 	else if (event == ENDPOINT_ENDED && c->ws.close_code)
@@ -311,7 +311,7 @@ static const struct scheme {
 	{"tcp", "http", PROFILE_TCP},
 };
 
-/* NULL; or what is wrong. */
+/* Sets the profile and c->url by --connect and --profile. NULL, or what is wrong. */
 static const char *
 read_url(struct client *c, CURLU *u)
 {
@@ -341,7 +341,7 @@ read_url(struct client *c, CURLU *u)
 
 /* --- the client --- */
 
-/* The exit status, once all is over. */
+/* The exit status after the loop; reports why the connection was lost. */
 static int
 outcome(const struct client *c)
 {
@@ -395,7 +395,7 @@ connect_run(const struct options *o)
 	struct client c = {.options = o};
 	CURLU *u = curl_url();
 	const char *wrong = u ? read_url(&c, u) : strerror(ENOMEM);
-	/* A password may be in the URL. */
+	/* A URL that may hold a password is not shown. */
 	bool secret = strchr(o->url, '@');
 	int status = EXIT_USAGE;
 

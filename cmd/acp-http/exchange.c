@@ -1,12 +1,9 @@
-/*
- * A request and its response, whatever version of HTTP brings them; and what event streams carry, which waits where no stream is open, for
- * streams come and go.
- */
+/* A request and its response, in any version of HTTP; and the events for event streams, which wait while no stream is open. */
 #include <stdlib.h>
 
 #include "cmd/acp-http/server.h"
 
-enum { FLOWS = 4096 }; /* sessions of a connection that have a stream, or wait for one */
+enum { FLOWS = 4096 }; /* the most sessions of a connection that have a stream, or wait for one */
 
 /* --- event streams --- */
 
@@ -54,7 +51,7 @@ flow_free(struct flow *f)
 	free(f);
 }
 
-/* Appends an event. A CR would end its line; in JSON it can only be white space. */
+/* Appends an event. A blank replaces each CR, which would end the line of the event, and is white space in JSON. */
 static void
 put_event(struct flow *f, struct buf *to, struct slice text)
 {
@@ -103,7 +100,7 @@ read_flow(struct flow *f, char *to, size_t n, bool *end)
 		if (f->bytes.cap > QUEUE_HIGH)
 			buf_free(&f->bytes);
 	} else if (f->taken > QUEUE_HIGH) {
-		/* The last two bytes show whether an event has ended. */
+		/* Keeps the last two bytes that were taken: they show whether an event has ended. */
 		f->taken -= 2;
 		f->bytes.n -= f->taken;
 		memmove(f->bytes.p, f->bytes.p + f->taken, f->bytes.n);
@@ -113,7 +110,7 @@ read_flow(struct flow *f, char *to, size_t n, bool *end)
 	return n;
 }
 
-/* The rest of an event that was sent in part is dropped, with the next stream in mind. */
+/* A stream has ended: drops the rest of an event that was sent in part, for the next stream begins with a whole event. */
 static void
 detach(struct exchange *x)
 {
@@ -316,7 +313,7 @@ flow_steer(struct conn *c)
 	}
 }
 
-/* So the network between does not forget a stream, and a client that has vanished is noticed. */
+/* The comments keep the network from forgetting a stream, and show when a client has vanished. */
 void
 flow_beat(void *arg)
 {

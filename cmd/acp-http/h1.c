@@ -5,7 +5,7 @@
 
 enum { CHUNK = 16 * 1024, PIPELINED = 64 * 1024 };
 
-/* "GET /acp HTTP/1.1", which is changed; the target may be a whole URL, as proxies get it. Returns 0, or a status. */
+/* Reads, and changes, "GET /acp HTTP/1.1"; the target may be a whole URL, as it is in a request to a proxy. 0, or a status. */
 static unsigned
 read_request_line(struct exchange *x, char *method)
 {
@@ -27,7 +27,7 @@ read_request_line(struct exchange *x, char *method)
 	return exchange_add(x, slice_of(":method"), slice_of(method)) && exchange_add(x, slice_of(":path"), slice_of(target)) ? 0 : 431;
 }
 
-/* "Name: value", which is changed. */
+/* Reads, and changes, "Name: value". 0, or a status. */
 static unsigned
 read_header(struct exchange *x, char *name)
 {
@@ -50,7 +50,7 @@ read_header(struct exchange *x, char *name)
 	return exchange_add(x, slice(name, n), slice(value, nvalue)) ? 0 : 431;
 }
 
-/* Printable bytes, blanks and tabs in lines that end with CR LF? */
+/* Does a head consist of printable bytes, blanks and tabs, in lines that end with CR LF? */
 static bool
 head_is_text(const char *p, size_t n)
 {
@@ -61,7 +61,7 @@ head_is_text(const char *p, size_t n)
 	return true;
 }
 
-/* Reads a whole head, which is changed. Returns 0, or the status of a refusal. */
+/* Reads, and changes, a whole head; n 0: the head is too long. 0, or the status of a refusal. */
 static unsigned
 read_head(struct exchange *x, char *head, size_t n)
 {
@@ -100,7 +100,7 @@ static bool
 begin_request(struct channel *ch)
 {
 	const struct buf *in = &ch->in;
-	/* The end of the first head, its empty line included; 0: it has not come. LF alone counts too, and is refused later. */
+	/* n: the length of the first head and its empty line; 0: the end has not come. Lines with LF alone are refused later. */
 	const char *end = memmem(in->p, in->n, "\n\r\n", 3), *bare = memmem(in->p, in->n, "\n\n", 2);
 	size_t n = bare && (!end || bare < end) ? (size_t)(bare + 2 - in->p) : end ? (size_t)(end + 3 - in->p) : 0;
 	struct exchange *x;
@@ -147,7 +147,7 @@ h1_receive(struct channel *ch)
 		if (x->body_left == 0)
 			serve_request(x);
 	}
-	/* Who sends further requests before the response has to wait with them. */
+	/* A client that sends many requests before their responses has to wait. */
 	endpoint_pause(&ch->far, ch->kind == CHANNEL_H1 && ch->in.n > PIPELINED);
 }
 
@@ -156,9 +156,9 @@ h1_respond(struct exchange *x, unsigned status, const char *const *headers, cons
 {
 	struct channel *ch = x->channel;
 	SCOPED struct buf text = {0};
-	int r = buf_printf(&text, "HTTP/1.1 %u \r\n", status); /* HTTP/2 has no phrases either */
+	int r = buf_printf(&text, "HTTP/1.1 %u \r\n", status); /* without a phrase, as in HTTP/2 */
 
-	/* What is left of a body that nobody wants is not read. */
+	/* The rest of the request's body is not read: no other request can follow. */
 	ch->last = ch->last || x->body_left > 0;
 	for (; headers && *headers; headers += 2)
 		r |= buf_printf(&text, "%s: %s\r\n", headers[0], headers[1]);

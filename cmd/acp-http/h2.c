@@ -2,10 +2,10 @@
 #include "cmd/acp-http/server.h"
 
 enum {
-	STREAMS = 256,           /* at a time: sessions, and what is posted */
-	WINDOW = 256 * 1024,     /* bytes of a body before they are read */
-	NOISE_MOST = 2000,       /* frames that bring nothing, ... */
-	NOISE_SECOND = 100,      /* ... of which so many are forgiven a second */
+	STREAMS = 256,           /* at a time: event streams, and POSTs */
+	WINDOW = 256 * 1024,     /* bytes of a body that a client may send before they are read */
+	NOISE_MOST = 2000,       /* frames that bring nothing, and are not forgiven */
+	NOISE_SECOND = 100,      /* frames that are forgiven in a second */
 };
 
 static struct exchange *
@@ -28,7 +28,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *use
 	return 0;
 }
 
-/* libnghttp2 has checked names and values, and what may stand once among those of HTTP. */
+/* Keeps a header. libnghttp2 has checked its name and value, and that headers of HTTP itself come only once. */
 static int
 on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t nname, const uint8_t *value,
 	size_t nvalue, uint8_t flags, void *user)
@@ -61,7 +61,7 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 	return 0;
 }
 
-/* Frames that cost work or a response and bring nothing. */
+/* Does a frame cost work or a response, and bring nothing? */
 static bool
 is_noise(const nghttp2_frame *f)
 {
@@ -77,7 +77,7 @@ is_noise(const nghttp2_frame *f)
 	}
 }
 
-/* True: that was too much. */
+/* Counts a frame that brings nothing. True: there were too many, and the channel ends. */
 static bool
 count_noise(struct channel *ch)
 {
@@ -89,7 +89,7 @@ count_noise(struct channel *ch)
 	return true;
 }
 
-/* A stream that a client makes us reset costs as much as one that it resets. */
+/* Counts a stream that the client makes acp-http reset: this costs as much as a stream that the client resets. */
 static int
 on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
@@ -208,7 +208,7 @@ h2_send(struct channel *ch)
 		endpoint_abort(&ch->far);
 	else if (n == 0 && !nghttp2_session_want_read(ch->h2) && !nghttp2_session_want_write(ch->h2))
 		endpoint_finish(&ch->far);
-	/* Who reads nothing of what it makes us send is not read. */
+	/* A client that does not read what it makes acp-http send is not read. */
 	endpoint_pause(&ch->far, ch->far.out.queued >= QUEUE_LOW && nghttp2_session_get_outbound_queue_size(ch->h2) > STREAMS);
 }
 

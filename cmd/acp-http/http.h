@@ -1,4 +1,4 @@
-/* http: shared by the files of acp-http, which carries a stream over HTTP, WebSocket or plain TCP. */
+/* http: what the files of acp-http have in common. acp-http carries a stream over HTTP, WebSocket or plain TCP. */
 #ifndef HTTP_H
 #define HTTP_H
 
@@ -18,9 +18,9 @@ struct options {
 	/* --listen */
 	const char *address; /* NULL: loopback */
 	const char *port;
-	bool plain;          /* lines over TCP */
+	bool plain;          /* serves lines over TCP, not HTTP */
 	const char *path;
-	const char **origins; /* NULL-terminated; or NULL */
+	const char **origins; /* of web pages that may connect; NULL-terminated, or NULL */
 	const char *cert, *key;
 	uint64_t max_connections, idle;
 	size_t queue;
@@ -28,19 +28,19 @@ struct options {
 	/* --connect */
 	const char *url;
 	int profile;
-	const char **headers; /* NULL-terminated, "K: V"; or NULL */
+	const char **headers; /* "NAME: VALUE" each; NULL-terminated, or NULL */
 	const char *ca;
-	const char *cookies; /* file of the cookie jar, or NULL */
+	const char *cookies; /* the path of the file that keeps cookies, or NULL */
 	uint64_t timeout;
 	/* both */
-	struct buf token; /* p NULL: none */
-	size_t limit;     /* bytes in a message */
+	struct buf token; /* p is NULL without a token */
+	size_t limit;     /* the most bytes in a message */
 	uint64_t grace, ping; /* us; ping 0: no pings */
 	bool verbose;
 };
 
 enum { QUEUE_HIGH = OUTPUT_HIGH, QUEUE_LOW = OUTPUT_LOW };
-enum { LINGER = 1000 * 1000 }; /* for the peer to close its end: closed with bytes unread, a socket takes back what was written */
+enum { LINGER = 1000 * 1000 }; /* us for the peer to close its end: a socket that closes with unread bytes drops its output */
 
 /* --- service.c: the loop, signals and standard error --- */
 
@@ -52,16 +52,16 @@ struct service {
 	void (*leave)(void *owner); /* called at the first signal */
 	void *owner;
 	struct endpoint log;  /* standard error */
-	uint64_t discarded;   /* lines that did not fit in its queue */
+	uint64_t discarded;   /* lines that did not fit in the queue of the log */
 };
 
-/* 0, or -1 with errno. */
+/* Makes the loop, which catches signals, and opens the log. 0, or -1 with errno. */
 int service_open(struct service *);
-/* Writes what the log still holds, and frees everything. */
+/* Writes the lines that the log still holds, and frees the loop and the log. */
 void service_close(struct service *);
 /* Queues a line for standard error, "acp-http: WHO: ..."; who may be NULL. Never blocks: discards the line if the queue is full. */
 void report(struct service *, const char *who, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same, only with --verbose. */
+/* Calls report, but only with --verbose. */
 #define report_verbose(service, ...) ((service)->options->verbose ? report(service, __VA_ARGS__) : (void)0)
 
 /* --- link.c: the local peer (the agent's pipes, or standard input and output), and the open requests of both sides --- */
@@ -71,7 +71,7 @@ struct link {
 	struct service *service;
 	const char *name;         /* for diagnostics; borrowed */
 	enum acp_side remote;     /* which side the remote peer is */
-	void (*send)(void *arg, const struct message *); /* of the local peer, or a response in its stead */
+	void (*send)(void *arg, const struct message *); /* gets a message of the local peer, or a response in its stead */
 	void (*changed)(void *arg); /* called after each event of the local peer. It may free the link */
 	void *arg;
 
@@ -83,36 +83,36 @@ struct link {
 	struct requests *requests;
 
 	/* Private. */
-	struct requests *failed_requests; /* of the local peer, which have got an error while the remote one may respond */
-	bool remote_full;         /* the local peer is not read */
-	bool overfull;            /* nor is the remote one: it gets error responses, and does not read them */
-	struct outline outlines[2]; /* of a line that is longer than the limit: of the local peer, of the remote one */
-	const char *failing;      /* the text of the error response to all requests of the remote peer; NULL: they are forwarded */
-	uint64_t lost;            /* messages of the local peer that came after the end */
+	struct requests *failed_requests; /* the local peer's requests that got an error here, though the remote peer may respond */
+	bool remote_full;         /* the queue for the remote peer is full: the local peer is not read */
+	bool overfull;            /* the remote peer leaves error responses unread, too: it is not read, either */
+	struct outline outlines[2]; /* of a line that is longer than the limit: of the local peer, of the remote peer */
+	const char *failing;      /* the text of the error response to all requests of the remote peer; NULL: requests are forwarded */
+	uint64_t lost;            /* how many messages of the local peer came after the end of the connection */
 };
 
-/* Opens the local peer on its output (in) and input (out). Takes ownership of both. Returns 0, or -1 with errno. */
+/* Opens the local peer. in: its output; out: its input; the link owns both descriptors. 0, or -1 with errno. */
 int link_open(struct link *, int in, int out);
 void link_close(struct link *);
-/* So many bytes wait for the remote peer: from `high` on until they are half of that the local peer is not read. */
+/* Says how many bytes wait for the remote peer. Above `high`, the local peer is not read until half of `high` is left. */
 void link_steer(struct link *, size_t queued, size_t high);
 /* May the remote peer be read? */
 bool link_wants(const struct link *);
-/* A message of the remote peer, which may be changed; what is not one is reported and answered. False: it is not UTF-8. */
+/* Forwards a message of the remote peer, and may change its bytes; discards other text. False: the text is not UTF-8. */
 bool link_receive(struct link *, struct buf *text);
-/* The same for a line of a remote peer that sends plain lines. */
+/* Forwards a line of a remote peer that sends plain lines, or discards the line if it is no message. */
 void link_line(struct link *, enum input_got, const struct line *);
-/* The same for a message that has been scanned already. */
+/* Forwards a message of the remote peer that is scanned already. */
 void link_deliver(struct link *, struct slice text, const struct msg *);
-/* A line of either peer is no message and is discarded: whoever waits for it gets an error. number: of the line, or 0. */
+/* Reports and discards a line (number, or 0) that is not a message. A peer that may wait for it, or its response, gets an error. */
 void link_discard(struct link *, enum acp_side from, uint64_t number, struct slice text, const char *why);
-/* The remote peer has gone: the local peer's open requests get an error, and its input ends. */
+/* The remote peer has gone: the local peer's open requests get an error, and the local peer's input ends. */
 void link_down(struct link *, const char *why);
-/* The local peer's open request gets an error. */
+/* Responds to an open request with an error, and frees the request. data: JSON; p NULL: none. */
 void link_fail_request(struct link *, struct request *, const char *why, struct slice data);
 /* Responds with an error to the remote peer's open requests and to all later ones. why is borrowed. */
 void link_fail(struct link *, const char *why);
-/* The session that a message belongs to, a JSON string: of a response its request's, which may be NULL. p NULL: none. */
+/* The id of the session that a message belongs to, a JSON string; p NULL: none. A response has that of its request (or NULL). */
 struct slice link_session(const struct msg *, const struct request *);
 /* The number of open requests that this side has sent. */
 size_t link_open_requests(const struct link *, enum acp_side from);
@@ -129,39 +129,39 @@ struct ws {
 	struct service *service;
 	const char *name;     /* for diagnostics */
 	struct endpoint *far;
-	struct link *link;    /* that gets the messages */
-	bool client;          /* we are the client, and mask */
+	struct link *link;    /* gets the messages */
+	bool client;          /* acp-http is the client, and masks its frames */
 
 	uint16_t close_code;  /* in the remote peer's close frame; 0: none */
 	bool close_sent;
-	bool closed_by_us;    /* in order */
+	bool closed_by_us;    /* ws_finish began the close */
 	/* Private. */
-	unsigned char head[14];
+	unsigned char head[14]; /* the header of a frame */
 	size_t nhead;         /* bytes of the header that have come */
 	uint64_t left;        /* bytes of the payload that have not come */
 	size_t ready;         /* bytes of the payload that have come */
 	struct buf control;   /* the payload of a control frame */
 	struct buf message;   /* the beginning of a message that has not been received whole */
-	bool open, binary;    /* a message that has begun; it is ignored */
+	bool open, binary;    /* a message has begun; it is a binary one, which is ignored */
 	bool heard;           /* something was received since the last ping */
 	unsigned silent;      /* ping intervals without a sign of life */
 	uint64_t last_acked;
 	struct loop_timer beat;
 };
 
-/* The connection is there: begins to send pings. */
+/* Begins to send pings, once the handshake is done. */
 void ws_open(struct ws *);
 void ws_close(struct ws *);
 void ws_receive(struct ws *, struct slice);
 void ws_send(struct ws *, struct slice text);
-/* Sends a close frame, once. The endpoint ends when the remote peer has closed its end, or takes long to. */
+/* Sends a close frame, once. The endpoint ends when the remote peer has closed its end, or has taken too long for that. */
 void ws_finish(struct ws *, uint16_t code, const char *why);
-/* Bytes that the remote end has acknowledged, or at least the kernel has accepted. */
+/* The number of bytes that the remote end has acknowledged; if the kernel cannot tell, of bytes that the kernel has accepted. */
 uint64_t ws_acked(const struct ws *);
-/* The text of Sec-WebSocket-Accept for a key: 28 bytes and a NUL. */
+/* Writes the value of Sec-WebSocket-Accept for a key: 28 bytes and a NUL; out of memory, the empty string. */
 void ws_accept_of(const char *key, char accept[29]);
 
-/* Appends what a file holds, also a pipe that is written in parts. 0, or -1 with errno: EFBIG where it is more than `most`. */
+/* Appends the contents of a file or pipe, which may come in parts. 0, or -1 with errno: EFBIG for more than `most` bytes. */
 int read_small(const char *path, struct buf *to, size_t most);
 
 /* --- listen.c (--listen), connect.c (--connect): run the bridge, and return the exit status --- */

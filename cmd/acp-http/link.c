@@ -1,10 +1,10 @@
-/* The local peer of a connection: checks, counts and forwards messages both ways, and answers for those that cannot be forwarded. */
+/* The local peer of a connection: checks and forwards messages both ways, and sends errors for messages that it cannot forward. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "cmd/acp-http/http.h"
 
-enum { SHOWN = 200 }; /* bytes of a message in a line on stderr */
+enum { SHOWN = 200 }; /* the most bytes of a message in a line on stderr */
 
 static const char no_memory[] = "out of memory";
 
@@ -17,8 +17,8 @@ local_side(const struct link *l)
 /* --- flow --- */
 
 /*
- * A peer that sends more but does not read its error responses is not read until it does. When the remote peer has gone, the local one is
- * read to its end, and what it sends is discarded.
+ * Decides whether the local peer is read. A peer that does not read its error responses is not read until it does. When the remote
+ * peer has gone, the local peer is read to its end, and its messages are discarded.
  */
 static void
 steer(struct link *l)
@@ -49,7 +49,7 @@ put_local(struct link *l, struct slice text)
 
 /* --- requests --- */
 
-/* r: the request that has this id, or NULL. */
+/* Sends an error response. r: the request that has this id, or NULL. */
 static void
 send_error(struct link *l, enum acp_side to, const struct request *r, struct slice id, int code, const char *why,
 	struct slice data)
@@ -67,7 +67,7 @@ send_error(struct link *l, enum acp_side to, const struct request *r, struct sli
 	}
 }
 
-/* Of a message that is forwarded: opens its request, or finds the one that it answers, which is then taken from the table. */
+/* Opens the request that is forwarded, or takes the request of a response from the table and returns it. Else returns NULL. */
 static struct request *
 note(struct link *l, enum acp_side from, const struct msg *m)
 {
@@ -82,7 +82,7 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 	return r;
 }
 
-/* The remote peer may have a request that gets an error here, and respond to it later. */
+/* Remembers a request that gets an error here, for the remote peer may have it, and respond later. Forgets the oldest of many. */
 static void
 remember_failed(struct link *l, const struct request *r)
 {
@@ -98,7 +98,7 @@ remember_failed(struct link *l, const struct request *r)
 	}
 }
 
-/* Does this respond to a request that has got an error? A request has one response. */
+/* Does a message respond to a request that has got an error? Reports such a response, for a request has one response. */
 static bool
 is_late(struct link *l, const struct msg *m)
 {
@@ -194,7 +194,7 @@ link_discard(struct link *l, enum acp_side from, uint64_t number, struct slice t
 		send_error(l, from, NULL, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
 }
 
-/* True: the line is a message. Else it has been dealt with. */
+/* Scans a line. True: the line is a message. False: it is blank, or was discarded, or is a piece of a line that is too long. */
 static bool
 scan_line(struct link *l, enum acp_side from, enum input_got got, const struct line *line, struct msg *m)
 {
@@ -202,7 +202,7 @@ scan_line(struct link *l, enum acp_side from, enum input_got got, const struct l
 	struct json_error error;
 
 	if (got == INPUT_PIECE) {
-		/* It is too long. Its id may come last, so the report waits for its end. */
+		/* The line is too long. Its id may come last, so the report waits for the end of the line. */
 		outline_add(outline, line->text);
 		if (line->last) {
 			link_discard(l, from, line->number, buf_slice(&outline->text), "longer than --max-line");
@@ -273,7 +273,7 @@ link_line(struct link *l, enum input_got got, const struct line *line)
 		link_deliver(l, line->text, &m);
 }
 
-/* A line break in a message can only be white space: a blank takes its place on the line. */
+/* A blank replaces each line break, which is white space in JSON, so that the message is one line. */
 bool
 link_receive(struct link *l, struct buf *in)
 {

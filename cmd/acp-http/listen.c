@@ -1,4 +1,4 @@
-/* The server: listens, and hands each connection to a channel, or with plain lines to an agent. */
+/* --listen: accepts TCP connections, and makes a channel of each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -16,12 +16,12 @@
 
 enum {
 	RETRY_ACCEPT = 500 * 1000,
-	DESCRIPTORS = 32, AGENT = 3, CHANNELS = 8, /* that the server needs; an agent; at most a connection of the protocol */
+	DESCRIPTORS = 32, AGENT = 3, CHANNELS = 8, /* descriptors of the server; of an agent; of a connection's channels */
 };
 
 /* --- TLS --- */
 
-/* HTTP/2 before HTTP/1.1, whatever the client prefers. */
+/* ALPN: chooses HTTP/2 before HTTP/1.1, whatever the client prefers. */
 static int
 choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *n, const unsigned char *in, unsigned nin, void *arg)
 {
@@ -35,7 +35,7 @@ choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *n, const uns
 	return r == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* 0, or the exit status. */
+/* Reads the certificate and the key, if there are any. 0, or the exit status. */
 static int
 open_tls(struct server *s)
 {
@@ -80,7 +80,7 @@ accept_one(void *arg, short revents)
 
 	(void)revents;
 	if (fd >= 0) {
-		/* A client that has vanished is noticed also where no pings are sent; and nothing waits for more to be sent with it. */
+		/* Notices a client that has vanished even if no pings are sent; and sends each message without a wait for more. */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 		setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 		setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
@@ -88,14 +88,14 @@ accept_one(void *arg, short revents)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		channel_new(s, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		/* It stays ready: not to be asked again at once. */
+		/* The socket stays ready: is not watched for a while. */
 		report(&s->service, NULL, "a connection has to wait: %s", strerror(errno));
 		loop_watch(s->service.loop, &s->listener, LOOP_PAUSED);
 		loop_add_timer(s->service.loop, &s->retry, RETRY_ACCEPT);
 	}
 }
 
-/* A listening socket, or -1 with errno. */
+/* Makes a listening socket. Its descriptor, or -1 with errno. */
 static int
 listen_at(const struct addrinfo *a)
 {
@@ -127,7 +127,7 @@ say_where(struct server *s)
 		report(&s->service, NULL, "listening at http%s://%s%s, and ws%s", safe, where, s->options->path, safe);
 }
 
-/* 0, or the exit status. */
+/* Listens at the address of --listen. 0, or the exit status. */
 static int
 open_listener(struct server *s)
 {
@@ -155,7 +155,7 @@ open_listener(struct server *s)
 
 /* --- the server --- */
 
-/* Raises the limit of descriptors as far as it may. Reported at the start, not when the last clients connect. 0, or the exit status. */
+/* Raises the limit of descriptors. Reports too low a limit now, not when the last clients connect. 0, or the exit status. */
 static int
 check_descriptors(struct server *s)
 {
@@ -175,7 +175,7 @@ check_descriptors(struct server *s)
 	return 0;
 }
 
-/* The first signal: as if all clients had left. */
+/* Ends all connections at the first signal, as if the clients had left. */
 static void
 leave(void *arg)
 {

@@ -65,7 +65,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* The token: a line of printable text without blanks. */
+/* Reads the token: a line of printable ASCII without blanks. */
 static void
 parse_token(const struct cli_argument *t)
 {
@@ -87,7 +87,7 @@ parse_token(const struct cli_argument *t)
 		cli_no_memory(tool_name);
 }
 
-/* A header that is the protocol's own is not for people to set. */
+/* Reads 'NAME: VALUE', and refuses the headers that the protocol needs for itself. */
 static void
 parse_header(const struct cli_argument *t)
 {
@@ -107,7 +107,7 @@ parse_header(const struct cli_argument *t)
 	cli_add(t, t->at);
 }
 
-/* [ADDR:]PORT; ADDR may stand in brackets. Or tcp:PORT. The argument is changed. */
+/* Reads [ADDR:]PORT, with or without brackets around ADDR, or tcp:PORT. Changes the argument. */
 static void
 parse_listen(const struct cli_argument *t)
 {

@@ -1,4 +1,4 @@
-/* Streamable HTTP as a client: each message is a POST. What the server sends comes on event streams, which are opened again when lost. */
+/* Streamable HTTP as a client: each message is a POST; the server's messages come on event streams. Lost streams are reopened. */
 #include <errno.h>
 #include <stdlib.h>
 #include <uthash.h>
@@ -7,24 +7,24 @@
 #include "cmd/acp-http/client.h"
 
 enum {
-	SOON = 100 * 1000, LATEST = 5 * 1000 * 1000, /* before a stream is opened again; one that has lasted so long is at once */
-	AT_ONCE = 32,     /* POSTs */
-	SHOWN = 8 * 1024, /* bytes of a response that is an error */
+	SOON = 100 * 1000, LATEST = 5 * 1000 * 1000, /* us before a stream is opened again; after more than LATEST: at once */
+	AT_ONCE = 32,     /* POSTs that may be under way */
+	SHOWN = 8 * 1024, /* the most bytes that are kept of the response to a POST */
 };
 
-/* An event stream: of a session, or of the connection (empty name). What is posted for it waits until it is open. */
+/* An event stream: of a session, or of the connection (empty name). POSTs for the session wait until the stream is open. */
 struct stream {
 	struct client *client;
 	struct transfer get;
-	bool wanted;                  /* to be opened */
-	bool open;                    /* the server has accepted it */
-	bool paused, ended;           /* ended: the session is closed */
-	bool blocked;                 /* a POST for it is under way, or waits; while POSTs are started */
-	struct buf line, data;        /* of an event */
+	bool wanted;                  /* the stream is to be opened */
+	bool open;                    /* the server has accepted the stream */
+	bool paused, ended;           /* the local peer has no room; the session is closed */
+	bool blocked;                 /* while POSTs are started: a POST for the session is under way, or waits */
+	struct buf line, data;        /* the beginning of a line; the data of an event */
 	bool has_data;
-	uint64_t pause;               /* before it is opened again */
+	uint64_t pause;               /* us before the stream is opened again */
 	struct loop_timer again, deadline;
-	uint64_t opened, lost;        /* when it was, the last time */
+	uint64_t opened, lost;        /* the times when the stream was last opened, and last lost */
 	UT_hash_handle hh;
 	char name[];
 };
@@ -35,10 +35,10 @@ struct post {
 	struct transfer put;
 	struct stream *stream; /* NULL: initialize */
 	struct buf text, reply;
-	size_t sent;           /* bytes of text that libcurl has */
+	size_t sent;           /* bytes of `text` that libcurl has */
 };
 
-/* A transfer (transfer_new) for a session, or for the connection (empty name). */
+/* Makes a transfer (transfer_new) for a session, or for the connection (empty name). */
 static CURL *
 posts_transfer(struct client *c, struct transfer *t, const char *session, void (*done)(void *arg, CURLcode), void *arg)
 {
@@ -58,7 +58,7 @@ posts_transfer(struct client *c, struct transfer *t, const char *session, void (
 	return e;
 }
 
-/* The requests that were open when the stream was lost, and whose responses may have been lost with it. */
+/* Fails the requests that were open when the stream was lost, whose responses may have been lost with the stream. */
 static void
 deadline_expired(void *arg)
 {
@@ -77,7 +77,7 @@ deadline_expired(void *arg)
 	s->client->changed(s->client);
 }
 
-/* The stream of a session, or of the connection (empty name), which need not be open; NULL out of memory. */
+/* Finds or makes the stream of a session, or of the connection (empty name), but does not open the stream. NULL out of memory. */
 static struct stream *
 stream_of(struct client *c, struct slice name)
 {
@@ -97,7 +97,7 @@ stream_of(struct client *c, struct slice name)
 	return s;
 }
 
-/* --- what becomes of a POST --- */
+/* --- the end of a POST --- */
 
 static void
 fail_post(struct post *post, const char *why, struct slice data)
@@ -109,7 +109,7 @@ fail_post(struct post *post, const char *why, struct slice data)
 
 	if (r)
 		link_fail_request(&c->link, r, why, data);
-	else if (!asks) /* else it has its response already */
+	else if (!asks) /* else the request has its response already */
 		report(&c->service, NULL, "a message was lost: %s", why);
 }
 
@@ -126,7 +126,7 @@ post_free(struct post *post)
 	free(post);
 }
 
-/* A stream cannot be had: what was to be posted for it is not. */
+/* The server refuses a stream: the POSTs that wait for the stream fail; without the connection's own stream, the client is over. */
 static void
 refuse_stream(struct client *c, struct stream *s, unsigned status)
 {
@@ -148,7 +148,7 @@ refuse_stream(struct client *c, struct stream *s, unsigned status)
 
 /* --- messages --- */
 
-/* A message says that there is a session, whose stream is to be opened, or that one is closed. */
+/* Learns from a message that there is a session, whose stream is to be opened, or that a session is closed. */
 static void
 look_at(struct client *c, const struct msg *m)
 {
@@ -156,14 +156,14 @@ look_at(struct client *c, const struct msg *m)
 	bool closed = r && (r->what == ACP_SESSION_CLOSE || r->what == ACP_SESSION_DELETE);
 	SCOPED struct buf room = {0};
 	struct slice session = closed ? r->session : r ? json_get_string(m->result, acp_session_id)
-		: m->what == ACP_SESSION_UPDATE ? json_path(m->params, "update.sessionId") : slice(NULL, 0); /* a sub-agent's */
+		: m->what == ACP_SESSION_UPDATE ? json_path(m->params, "update.sessionId") : slice(NULL, 0); /* of a sub-agent */
 	struct slice name = session.p ? json_text(session, &room) : slice(NULL, 0);
 	struct stream *s = name.n > 0 ? stream_of(c, name) : NULL;
 
 	if (!s)
 		return;
 	s->ended = closed;
-	s->wanted = !closed; /* not from here: libcurl has called */
+	s->wanted = !closed; /* the task opens the stream, for libcurl calls this function */
 	loop_add_task(c->service.loop, &c->task);
 }
 
@@ -178,7 +178,7 @@ stream_message(struct client *c, struct buf *text)
 		report(&c->service, NULL, "agent: a message that is not UTF-8: not forwarded");
 }
 
-/* A line of a stream without its end. An empty one ends an event. 0, or -1 out of memory. */
+/* Reads a line of a stream, without the bytes that end the line. An empty line ends an event. 0, or -1 out of memory. */
 static int
 stream_line(struct stream *s, struct slice line)
 {
@@ -202,7 +202,7 @@ stream_line(struct stream *s, struct slice line)
 	return buf_add_slice(&s->data, slice_between(p, end));
 }
 
-/* Lines end with LF or CR LF. (A CR alone, which the standard allows as well, no server sends.) */
+/* Reads bytes of a stream. Lines end with LF or CR LF. (No server ends a line with CR alone, as the standard allows.) 0, or -1. */
 static int
 stream_receive(struct stream *s, struct slice bytes)
 {
@@ -287,7 +287,7 @@ stream_done(void *arg, CURLcode code)
 	loop_add_timer(c->service.loop, &s->again, s->pause);
 }
 
-/* The head of the response has come: what was to be posted may go. */
+/* Reads a line of the head of the response. The empty line ends the head: POSTs that wait for the stream may go. */
 static size_t
 stream_head(char *from, size_t size, size_t n, void *arg)
 {
@@ -327,7 +327,7 @@ stream_steer(struct stream *s)
 
 /* --- POSTs --- */
 
-/* Takes out the member that our own server adds to the result. */
+/* Forwards the response to initialize, without the member that acp-http --listen adds to the result. */
 static void
 deliver_initialized(struct post *post, const char *id)
 {
@@ -393,7 +393,7 @@ post_done(void *arg, CURLcode code)
 	struct curl_header *h;
 
 	c->received++;
-	/* Could the server not make sense of HTTP/2 without an upgrade? */
+	/* The server may not understand HTTP/2 without an upgrade: tries HTTP/1.1. */
 	if (!post->stream && !c->posts.http1 && strncmp(c->url, "http:", 5) == 0 && status == 0 && code != CURLE_OK &&
 		code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_OPERATION_TIMEDOUT) {
 		c->posts.http1 = true;
@@ -437,8 +437,8 @@ post_bytes(char *to, size_t size, size_t n, void *arg)
 }
 
 /*
- * When a connection that was used before ends without a response, libcurl would send the body again. But the agent may have the message:
- * it is sent once.
+ * When a connection that was used before ends without a response, libcurl would send the body again. But the agent may have the
+ * message already: a message is sent only once.
  */
 static int
 post_again(void *arg, curl_off_t offset, int origin)
@@ -468,7 +468,7 @@ start_post(struct post *post)
 	transfer_start(post->client, t);
 }
 
-/* In order, one at a time for each session, when its stream is open. Nothing goes before initialize has its response. */
+/* Starts POSTs in order, one at a time for each session, when its stream is open. They wait for the response to initialize. */
 static void
 start(struct client *c)
 {
@@ -500,7 +500,7 @@ start(struct client *c)
 	}
 }
 
-/* May it stand in a header? */
+/* May the id of a session stand in a header? */
 static bool
 name_fits(struct slice name)
 {
@@ -510,7 +510,7 @@ name_fits(struct slice name)
 	return true;
 }
 
-/* A cancellation goes after the request that it names, and so to the same session. */
+/* The session of a message. A cancellation has the session of the request that it names, for it has to come after the request. */
 static struct slice
 session_of(struct client *c, const struct message *m)
 {

@@ -1,4 +1,4 @@
-/* What a request to the endpoint gets. */
+/* Carries out the requests to the endpoint, or refuses them. */
 #include "cmd/acp-http/server.h"
 #include "lib/base/base64.h"
 
@@ -16,7 +16,7 @@ method_is(const struct exchange *x, const char *method)
 	return strcmp(exchange_header(x, ":method"), method) == 0;
 }
 
-/* Only browsers send an origin, and they always do. */
+/* May web pages of this origin connect? Only browsers send an origin, and they always do. */
 static bool
 origin_may(const struct exchange *x, const char *const *origins)
 {
@@ -28,7 +28,7 @@ origin_may(const struct exchange *x, const char *const *origins)
 	return !origin;
 }
 
-/* Takes the same time wherever the two differ. */
+/* Is this the token? The comparison takes the same time wherever the two differ. */
 static bool
 token_is(const struct exchange *x, const struct buf *token)
 {
@@ -72,7 +72,7 @@ serve_head(struct exchange *x)
 		exchange_refuse(x, 413, "a message longer than --max-line");
 }
 
-/* A new connection and its agent, or NULL: the request is refused. */
+/* Makes a connection with an agent. NULL: the request is refused. */
 static struct conn *
 admit(struct exchange *x, enum profile profile)
 {
@@ -91,7 +91,7 @@ admit(struct exchange *x, enum profile profile)
 	return c;
 }
 
-/* The connection that the request names, or NULL: it is refused. */
+/* Finds the connection that the request names. NULL: the request is refused. */
 static struct conn *
 named(struct exchange *x)
 {
@@ -107,7 +107,7 @@ named(struct exchange *x)
 	return c;
 }
 
-/* The channel is the WebSocket of a new connection from now on, and the exchange is over. */
+/* Makes the channel the WebSocket of a new connection, and ends the exchange; or refuses the request. */
 static void
 upgrade(struct exchange *x)
 {
@@ -162,7 +162,7 @@ open_stream(struct exchange *x)
 
 /* --- POST --- */
 
-/* What is no message: its sender gets a JSON-RPC error, and if it may have been a response, the agent gets one. */
+/* Refuses a body that is not a message: the client gets a JSON-RPC error, and so does the agent, if the body may be a response. */
 static void
 refuse_message(struct exchange *x, struct conn *c, const char *why)
 {
@@ -182,7 +182,7 @@ refuse_message(struct exchange *x, struct conn *c, const char *why)
 	exchange_respond(x, type == JSON_ARRAY ? 501 : 400, NULL, "application/json", buf_slice(&error));
 }
 
-/* A message for a session, or a response to a request of one, names it in the header, too. NULL, or what is wrong. */
+/* A message of a session, or a response to a session's request, names the session in a header, too. NULL, or what is wrong. */
 static const char *
 wrong_session(struct exchange *x, struct conn *c, const struct msg *m)
 {

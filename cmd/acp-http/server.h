@@ -1,4 +1,4 @@
-/* server: shared by the files of acp-http --listen. */
+/* server: what the files of acp-http --listen have in common. */
 #ifndef SERVER_H
 #define SERVER_H
 
@@ -12,25 +12,25 @@
 struct server {
 	struct service service;
 	const struct options *options;
-	SSL_CTX *tls;             /* or NULL */
+	SSL_CTX *tls;             /* NULL: no TLS */
 	struct proc_guardian guardian;
 	struct loop_fd listener;
 	struct loop_timer retry;
-	struct conn *conns;       /* all */
-	struct conn *by_id;       /* those of Streamable HTTP that a client may name */
+	struct conn *conns;       /* all connections */
+	struct conn *by_id;       /* a hash of the connections of Streamable HTTP that a client may name */
 	struct channel *channels;
 	size_t nconns, nchannels, max_channels;
 };
 
 /* --- conn.c: a connection of the protocol: an agent, and what waits for its client --- */
 
-/* What an event stream carries: of the connection, or of one session. It outlives the stream, of which there is at most one at a time. */
+/* The events for the event stream of the connection, or of one session. They wait while no stream is open; one may be at a time. */
 struct flow {
 	struct conn *conn;
-	struct exchange *reader;  /* the stream; or NULL */
+	struct exchange *reader;  /* the open stream, or NULL */
 	struct buf bytes;         /* events */
-	size_t taken;             /* of bytes */
-	struct buf then;          /* events of the connection that come after all of these */
+	size_t taken;             /* how many of `bytes` a stream has taken */
+	struct buf then;          /* events for the connection's stream that come after all of `bytes` */
 	UT_hash_handle hh;
 	char name[];              /* the session's id; empty: the connection's own */
 };
@@ -46,34 +46,34 @@ struct conn {
 	struct loop_timer exit_timer;
 	UT_hash_handle hh;
 	char id[2 * ID_BYTES + 1];
-	char label[LABEL + 1];     /* the beginning of the id, for diagnostics: who has the id has the connection */
-	bool ended;                /* the agent */
-	bool stopped;              /* by acp-http, after the grace period */
-	bool overdue;              /* its pipes were still open after the grace period */
-	int status;                /* as waitpid has it */
-	uint64_t last_written;     /* bytes that had been written to it when exit_timer was last started */
+	char label[LABEL + 1];     /* the beginning of the id, for diagnostics: a client that knows the id can use the connection */
+	bool ended;                /* the agent has ended */
+	bool stopped;              /* acp-http has sent SIGTERM to the agent, after the grace period */
+	bool overdue;              /* the agent's pipes were still open a grace period after its end */
+	int status;                /* the agent's, as waitpid has it */
+	uint64_t last_written;     /* bytes that had been written to the agent when exit_timer was last started */
 
 	enum profile profile;
-	struct channel *channel;   /* WebSocket, or plain lines; NULL: Streamable HTTP, or it has gone */
+	struct channel *channel;   /* of WebSocket or plain lines; NULL: Streamable HTTP, or the channel has gone */
 	struct ws ws;
-	bool finished;             /* the agent has ended: the remote peer gets what waits for it, and the end */
-	bool gone;                 /* the remote peer */
+	bool finished;             /* the agent has ended: the client gets what waits for it, and the end */
+	bool gone;                 /* the client has gone */
 	struct loop_task task;
 
 	/* Streamable HTTP. */
-	struct exchange *waiting;  /* those whose response waits for the agent: initialize's, and POSTs while its queue is full */
-	struct buf initialize;     /* the id of the request; p NULL: it has its response */
-	struct flow *flows, *own;  /* by session; the connection's own, which is among them */
-	size_t queued;             /* bytes in all of them */
-	size_t readers;            /* streams that are open */
+	struct exchange *waiting;  /* responses that wait for the agent: to initialize, and to POSTs while the agent's queue is full */
+	struct buf initialize;     /* the id of initialize while it has no response, or else p is NULL */
+	struct flow *flows, *own;  /* a hash of all flows, by session; the flow of the connection */
+	size_t queued;             /* bytes in all flows */
+	size_t readers;            /* how many event streams are open */
 	struct loop_timer idle, beat;
 };
 
-/* A connection with an agent. NULL with errno, which has been reported. */
+/* Starts an agent, and makes a connection for it. NULL after an error, which is reported (but for lack of memory at the start). */
 struct conn *conn_new(struct server *, enum profile);
-/* The client has left, or has to: the agent's input ends. */
+/* The client has left, or has to: the agent's open requests get an error, and its input ends. */
 void conn_leave(struct conn *, const char *why);
-/* Updates its state before the loop waits again, and frees it where all is over. */
+/* Updates a connection before the loop waits again, and frees the connection when it is over. */
 static inline void
 conn_wake(void *arg)
 {
@@ -83,97 +83,97 @@ conn_wake(void *arg)
 }
 
 void conn_free(struct conn *);
-/* The server leaves. */
+/* The server leaves: closes the connection as if the client had left. */
 void conn_end(struct conn *);
 
 /* --- exchange.c: a request and its response; and what event streams carry --- */
 
-/* The response to this request waits for the agent; and no longer. */
+/* An exchange waits for the agent before it gets its response; or waits no longer. */
 void conn_wait(struct conn *, struct exchange *);
 void conn_forget(struct exchange *);
-/* A POST has come, or a response has been sent: the connection is in use. */
+/* The connection is in use: restarts the timer `idle`, unless an event stream is open. */
 void conn_touch(struct conn *);
-/* The flow of a session, or of the connection (empty name); NULL: out of memory, or there are too many. */
+/* Finds or makes the flow of a session, or of the connection (empty name). NULL: out of memory, or there are too many. */
 struct flow *flow_of(struct conn *, struct slice name);
 void flow_free(struct flow *);
 /*
- * Queues a message of the agent by session, where there is one. The response to session/load is the connection's, but what belongs to it,
- * the replay, is the session's: it waits for that.
+ * Queues a message of the agent in the flow of its session, or else of the connection. The response to session/load goes to the
+ * connection's flow, but waits until a stream has taken the replay, which is in the session's flow.
  */
 void flow_send(struct conn *, const struct message *);
-/* Its event stream begins. */
+/* Begins the event stream of a flow, as the response of the exchange. */
 void flow_attach(struct flow *, struct exchange *);
-/* Moves what waited for the flows of a connection, and frees those that nobody needs. */
+/* Moves events that waited for other flows to the connection's flow, and frees flows that have neither events nor a stream. */
 void flow_steer(struct conn *);
-/* A timer of the connection: a comment on each stream that waits. */
+/* Sends a comment on each stream that has no events; called by the connection's timer `beat`. */
 void flow_beat(void *conn);
 
 struct exchange {
-	struct exchange *prev, *next;          /* of the channel */
-	struct exchange *waits_prev, *waits_next; /* of the connection */
+	struct exchange *prev, *next;          /* in the list of the channel */
+	struct exchange *waits_prev, *waits_next; /* in the list of the connection (waiting) */
 	struct channel *channel;
-	int32_t stream;           /* HTTP/2's */
-	struct buf head;          /* names and values, each with its NUL: method and target are those of :method and :path; until responded */
+	int32_t stream;           /* the number of the HTTP/2 stream */
+	struct buf head;          /* names and values, each with a NUL, until `responded`; :method and :path are among them */
 	struct buf body;
-	uint64_t body_left;       /* HTTP/1.1: bytes that have not come */
-	bool headed, complete;    /* the request's headers have come; all of it */
-	bool responded;           /* what comes of its body then is not kept */
-	struct buf response;      /* a body */
-	size_t sent;              /* of it */
-	bool streams;             /* or an event stream ... */
-	struct flow *flow;        /* ... of this; NULL: it is over */
-	struct conn *conn;        /* in whose list of waiting exchanges it is; or NULL */
+	uint64_t body_left;       /* HTTP/1.1: bytes of the body that have not come */
+	bool headed, complete;    /* the headers of the request have come; the whole request has come */
+	bool responded;           /* the response has begun; the rest of the request's body is not kept */
+	struct buf response;      /* the body of the response, unless it is an event stream */
+	size_t sent;              /* bytes of the body that were sent */
+	bool streams;             /* the response is an event stream */
+	struct flow *flow;        /* what the event stream carries; NULL: the stream is over */
+	struct conn *conn;        /* the connection in whose list the exchange waits, or NULL */
 };
 
 struct channel {
 	struct channel *prev, *next;
 	struct server *server;
 	struct endpoint far;
-	struct io_layer tls;      /* arg: OpenSSL's, or NULL */
+	struct io_layer tls;      /* arg: OpenSSL's SSL, or NULL */
 	enum { CHANNEL_NEW, CHANNEL_H1, CHANNEL_H2, CHANNEL_WS, CHANNEL_LINES } kind;
-	uint64_t read;            /* bytes */
-	struct buf in;            /* not understood yet */
+	uint64_t read;            /* bytes that were received */
+	struct buf in;            /* bytes that are not understood yet */
 	struct exchange *exchanges;
-	size_t bodies;            /* bytes of requests */
-	bool last;                /* HTTP/1.1: closed after this response */
-	/* The head of a response: of an event stream where x->streams, or else of so many bytes. */
+	size_t bodies;            /* bytes of the bodies of all requests */
+	bool last;                /* HTTP/1.1: the channel is closed after this response */
+	/* Sends the head of a response: of an event stream if x->streams, or else of a body of `length` bytes. */
 	void (*respond)(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length);
 	nghttp2_session *h2;
-	unsigned noise;           /* HTTP/2: frames that cost and bring nothing, lately ... */
-	uint64_t forgiven;        /* ... which is since then */
-	struct conn *conn;        /* WebSocket, plain lines */
+	unsigned noise;           /* HTTP/2: frames that brought nothing, and are not forgiven */
+	uint64_t forgiven;        /* the time when frames were last forgiven */
+	struct conn *conn;        /* of WebSocket or plain lines, or NULL */
 	struct loop_task task;    /* sends what can be sent, before the loop waits again */
-	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE, PHASE_END } phase; /* what timer is for */
-	uint64_t last_read;       /* bytes, when timer was last started */
-	const struct exchange *late; /* what it waited for then; or NULL, also if that is over */
-	size_t late_sent;         /* bytes of its response that had been sent then */
+	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE, PHASE_END } phase; /* what `timer` limits */
+	uint64_t last_read;       /* the value of `read` when timer was last started */
+	const struct exchange *late; /* the exchange that timer waits for; NULL: none, or the exchange has ended */
+	size_t late_sent;         /* bytes of the response of `late` that were sent when timer was last started */
 	struct loop_timer timer;
 };
 
 struct exchange *exchange_new(struct channel *, int32_t stream);
 void exchange_free(struct exchange *);
-/* Adds a header. False: it does not fit, or out of memory. */
+/* Adds a header to the head of a request. False: the head is longer than HEADERS, or out of memory. */
 bool exchange_add(struct exchange *, struct slice name, struct slice value);
-/* Is this a header that may come once only, and has come? */
+/* Has this header come already, though it may come only once? */
 bool exchange_repeats(const struct exchange *, const char *name);
-/* The value of a header, or NULL. name: in small letters. */
+/* The value of a header of the request (borrowed), or NULL. name: in small letters. */
 const char *exchange_header(const struct exchange *, const char *name);
-/* Some of the body has come. */
+/* Adds a piece to the body of the request; refuses the request if the body is too long. */
 void exchange_body(struct exchange *, struct slice);
-/* Responds; with an event stream, where x->flow. headers: pairs, the last of which is NULL; or NULL. */
+/* Responds, once: with an event stream if x->flow, or else with the body. headers: names and values in turn, then NULL; or NULL. */
 void exchange_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, struct slice body);
-/* The same with text. */
+/* Responds with the status of an error, and with a line of text. */
 void exchange_refuse(struct exchange *, unsigned status, const char *why);
-/* Bytes of the response for the channel. *end: that was all. */
+/* Takes at most n bytes of the response's body or event stream, and returns how many. *end: no more follow. */
 size_t exchange_read(struct exchange *, char *to, size_t n, bool *end);
 
 /* --- channel.c: a TCP connection of a client, which speaks HTTP/1.1, HTTP/2 or WebSocket --- */
 
-/* Takes over a socket. */
+/* Makes a channel of a new socket, and owns the socket, also if it refuses the client. */
 void channel_new(struct server *, int fd);
 void channel_free(struct channel *);
 
-/* There is more to send. */
+/* Sends what can be sent, before the loop waits again. */
 static inline void
 channel_wake(struct channel *ch)
 {
@@ -189,22 +189,22 @@ channel_put(struct channel *ch, struct slice bytes)
 
 /* --- h1.c, h2.c --- */
 
-enum { HEADERS = 16 * 1024 }; /* bytes of a request's: a token and cookies are in them */
+enum { HEADERS = 16 * 1024 }; /* the most bytes of a request's headers, with a token and cookies */
 void h1_receive(struct channel *);
 void h1_send(struct channel *);
 void h1_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length);
-/* 0, or -1: the channel has failed. */
+/* Begins HTTP/2. 0, or -1: the channel has failed. */
 int h2_open(struct channel *);
 void h2_receive(struct channel *, struct slice);
 void h2_send(struct channel *);
 void h2_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length);
 void h2_finish(struct channel *);
 
-/* --- serve.c: what a request gets --- */
+/* --- serve.c: carries out requests, or refuses them --- */
 
-/* The headers of a request have come: may its body come? Nothing more is done where it has its response. */
+/* The headers of a request have come: refuses a request whose headers are wrong, unless it has its response. */
 void serve_head(struct exchange *);
-/* The same for a request that has come whole. */
+/* The whole request has come: carries it out, unless it has its response. */
 void serve_request(struct exchange *);
 
 #endif

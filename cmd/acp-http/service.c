@@ -9,7 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { LAST_WORDS_MS = 1000 }; /* for a slow reader of standard error */
+enum { LAST_WORDS_MS = 1000 }; /* how long the end waits for a slow reader of standard error */
 
 /* --- standard error --- */
 

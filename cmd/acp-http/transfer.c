@@ -1,4 +1,4 @@
-/* libcurl's transfers in the loop: it says what to watch and when to come back. And what the client's files share. */
+/* Runs libcurl's transfers in the loop: libcurl says what to watch, and when to call it. Also: a client's end, and its cookies. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,7 +26,7 @@ client_over(struct client *c, const char *why, ...)
 
 /* --- cookies: a line "NAME=VALUE" each, kept in a file from one connection to the next --- */
 
-/* Max-Age counts before Expires (RFC 6265). */
+/* Do the attributes of a cookie say that it has expired? Max-Age counts before Expires (RFC 6265). */
 static bool
 is_over(const char *attributes)
 {
@@ -53,7 +53,7 @@ cookies_set(struct buf *jar, const char *header)
 
 	if (name[equals] != '=' || equals == 0 || memchr(name, '\n', n))
 		return 0;
-	/* All but the one of this name; the oldest, which are first, have to go where there is no room. */
+	/* Keeps the cookies with other names, without the oldest, which are first, if there is no room. */
 	while (r == 0 && line_next(&left, &line))
 		if ((line.n <= equals || memcmp(line.p, name, equals + 1) != 0) &&
 			left.n + line.n + n + made.n + 2 <= COOKIES_MOST)
@@ -91,7 +91,7 @@ struct watched {
 	struct loop_fd fd;
 };
 
-/* A transfer's owner may end it, and any other. */
+/* Tells owners that their transfers have ended. An owner may end its transfer, and any other. */
 static void
 reap(void *arg)
 {

@@ -12,10 +12,10 @@
 enum { OP_CONTINUATION, OP_TEXT, OP_BINARY, OP_CLOSE = 8, OP_PING, OP_PONG };
 enum {
 	FIN = 0x80, RESERVED = 0x70, MASKED = 0x80, HEAD_MOST = 14,
-	CONTROL = 125,        /* bytes of a control frame */
-	KEEP = 256 * 1024,    /* of the buffer for messages that come in pieces */
-	PONGS_WAIT = 64 * 1024, /* a peer that reads nothing gets no more pongs */
-	CLOSING = 2 * 1000 * 1000, /* for the peer to reply to a close */
+	CONTROL = 125,        /* the most bytes of a control frame's payload */
+	KEEP = 256 * 1024,    /* bytes of the buffer for messages that are kept for the next message */
+	PONGS_WAIT = 64 * 1024, /* bytes: a peer that reads nothing gets no more pongs */
+	CLOSING = 2 * 1000 * 1000, /* us for the peer to reply to a close frame */
 };
 
 /* --- writing --- */
@@ -87,7 +87,7 @@ ws_finish(struct ws *ws, uint16_t code, const char *why)
 	loop_add_timer(ws->service->loop, &ws->beat, CLOSING);
 }
 
-/* Nothing follows: the remote peer is to close its end. */
+/* Ends the output: the remote peer has to close its end in time. */
 static void
 finish(struct ws *ws)
 {
@@ -95,7 +95,7 @@ finish(struct ws *ws)
 	loop_add_timer(ws->service->loop, &ws->beat, LINGER);
 }
 
-/* The remote peer has broken a rule. */
+/* Closes the connection because the remote peer has broken a rule. */
 static void
 fail(struct ws *ws, uint16_t code, const char *why)
 {
@@ -175,7 +175,7 @@ broken_rule(const struct ws *ws)
 	return NULL;
 }
 
-/* Bytes of the header, of which the first two tell the length. */
+/* The bytes of a frame's header; 2 while its first two bytes, which tell the length, have not come. */
 static size_t
 head_size(const struct ws *ws)
 {
@@ -184,7 +184,7 @@ head_size(const struct ws *ws)
 	return ws->nhead < 2 ? 2 : 2u + (length == 127 ? 8u : length == 126 ? 2u : 0u) + (ws->client ? 0u : 4u);
 }
 
-/* The header is there. */
+/* The whole header of a frame has come. */
 static void
 begin_frame(struct ws *ws)
 {
@@ -251,8 +251,8 @@ ws_receive(struct ws *ws, struct slice in)
 /* --- signs of life --- */
 
 /*
- * A peer that has sent nothing and acknowledged nothing since the last ping is dead. One that does not read cannot reply to a ping: it
- * has an interval more, for its own ping may be due. One that we do not read because the local peer is slow cannot be judged.
+ * Sends a ping. A peer that has sent nothing and acknowledged nothing since the last ping is dead. A peer that does not read cannot
+ * reply to a ping: it has an interval more, to send its own. A peer that is not read, as the local peer is slow, cannot be judged.
  */
 static void
 beat(void *arg)
@@ -266,7 +266,7 @@ beat(void *arg)
 		return;
 	}
 	if (ws->close_sent && !busy) {
-		finish(ws); /* or to reply to the close */
+		finish(ws); /* the peer takes long to reply to the close frame */
 		return;
 	}
 	if (ws->heard || ws->far->paused || (busy && acked != ws->last_acked))
