@@ -7,7 +7,7 @@
 
 #include "lib/run/proc.h"
 
-enum { QUOTED = 200 }; /* bytes of a line that is not a message */
+enum { QUOTED = 200 }; /* the most bytes that a report shows of a line that is not a message */
 
 static void
 stop_timer(struct conn *c, struct loop_timer *t)
@@ -43,7 +43,7 @@ report_noise(struct conn *c, const char *why, struct slice text)
 	conn_warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
 }
 
-/* A line that is not a message was meant to be a request or a response: responds with an error where one is due. */
+/* Responds with an error to a line that is not a message, if it was meant to be a request of the peer or a response to an ask. */
 static void
 respond_to_noise(struct conn *c, struct slice line)
 {
@@ -100,13 +100,13 @@ peer_ended(struct conn *c)
 		c->over = true;
 		return;
 	}
-	/* Later requests for it are refused until the other side disconnects. */
+	/* Later requests for the command are refused until the other side disconnects. */
 	conn_stop(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	command_finish(&c->command, false);
 	c->over = c->id.n == 0;
 }
 
-/* Where nobody reads what is written to the peer, that shows when its output ends. */
+/* A failed write to the peer needs no handling: a peer that has gone is noticed when its output ends. */
 static void
 on_event(void *arg, enum endpoint_event event)
 {
@@ -187,7 +187,7 @@ command_ended(void *arg)
 {
 	struct conn *c = arg;
 
-	/* Its last output may not be read yet; peer_ended is called after that. */
+	/* The last output of the command may not be read yet: peer_ended is called after that output. */
 	if (c->ended && c->id.n == 0)
 		c->over = true;
 	conn_update_all(c->mcp);
@@ -283,14 +283,14 @@ conn_free(struct conn *c)
 /* --- peers that do not read --- */
 
 /*
- * Stops each direction in which more than --max-line bytes wait for a peer, and starts a timer for such peers, which closes the
- * connection of one that has read nothing.
+ * Stops each direction in which more than --max-line bytes wait for a peer, and starts the peer's timer, which closes the
+ * connection if the peer has read nothing.
  */
 static void
 stop_directions(struct mcp *m)
 {
 	const size_t limit = m->options->frame.limit;
-	/* A proxy has one pipe for both: initialize's response has to be read. */
+	/* A proxy reads both directions from one pipe, on which the response to initialize still has to come. */
 	bool stop[ACP_DIRECTIONS] = {m->early_bytes > limit && !frame_is_shared(m->frame), false};
 	struct conn *c;
 
@@ -317,7 +317,7 @@ update(void *arg)
 	struct conn *c, *next;
 
 	LL_FOREACH_SAFE(m->conns, c, next) {
-		/* A command has to end first. */
+		/* A command has to end before its connection is freed. */
 		if (c->over && !c->command.runs)
 			conn_free(c);
 		else

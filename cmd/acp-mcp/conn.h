@@ -1,13 +1,13 @@
 /*
  * conn: a connection of MCP over ACP, between a peer and the chain. The peer speaks MCP on descriptors: JSON-RPC, one message a
- * line. It is a shim (acp-mcp --connect) that the agent has started, or a command of --provide. acp-mcp sends the peer's requests
- * into the chain in one direction (calls); requests from the chain to the peer come in the other direction (asks).
+ * line. The peer is a shim (acp-mcp --connect) that the agent has started, or a command of --provide. acp-mcp sends the
+ * peer's requests into the chain in one direction (calls); requests from the chain to the peer come in the other direction (asks).
  *
- * conn.c has the connections and their peers. It stands on the forms of the protocol, and these on conn_chain.c, which has calls
- * and asks. Whatever finds that memory is out ends the session with mcp_check.
+ * conn.c has the connections and their peers, and uses the forms of the protocol. The forms use conn_chain.c, which has calls and
+ * asks. A function that runs out of memory ends the session with mcp_check.
  *
- * The loop or the frame may be in a function of a connection, so a connection is never freed there: the task of
- * conn_update_all frees it.
+ * The functions of a connection do not free it, since the loop or the frame may still use it: the task of conn_update_all frees
+ * the connection.
  */
 #ifndef MCP_CONN_H
 #define MCP_CONN_H
@@ -25,21 +25,21 @@ struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: no connection waits for the response any more */
 	enum call_kind kind;
-	struct slice id;     /* the id of the peer's request that it forwards, stored after the struct; empty: none */
+	struct slice id;     /* the id of the peer's request that the call forwards, stored after the struct; empty: none */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
 	struct buf subscription; /* in the first form: the provider's id of a CALL_LISTEN; empty: not known yet */
-	bool cancelled;      /* by the peer, which wants no response */
+	bool cancelled;      /* the peer has cancelled its request, and wants no response */
 };
 
 /* A request from the chain to the peer, which has no response yet. */
 struct ask {
 	struct ask *next;
 	struct held *held;
-	struct msg msg;        /* in its text */
+	struct msg msg;        /* the request, in the text of `held` */
 	struct slice request_id; /* in the newest form: its requestId, a JSON string */
 	struct slice token;    /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
-	bool sent;             /* to the peer */
+	bool sent;             /* the peer has got the request */
 	bool listens;          /* a subscription: acp-mcp responds to it when the server ends */
 };
 
@@ -47,16 +47,16 @@ struct ask {
 struct form {
 	/* Sends a request or notification of the peer into the chain. */
 	void (*send)(struct conn *, const struct msg *);
-	/* Handles the response to a call, and responds to the peer's request where the call forwards one. NULL: it makes no calls. */
+	/* Handles the response to a call, and responds to the peer's request, if the call forwards one. NULL: the form makes no calls. */
 	void (*response)(struct conn *, struct call *, const struct msg *);
-	/* Responds to the current request of the chain without the peer, and returns true, where that is possible. May be NULL. */
+	/* Responds to the current request of the chain without the peer, and returns true, if that is possible. May be NULL. */
 	bool (*reply_locally)(struct conn *, struct slice method);
 	/*
-	 * Sends the chain's request to the peer with conn_send_ask, or leaves it until conn_send_waiting_asks. NULL where a
-	 * provider sends no requests.
+	 * Sends the chain's request to the peer with conn_send_ask, or leaves it until conn_send_waiting_asks. NULL if a
+	 * provider sends no requests in this form.
 	 */
 	void (*deliver)(struct conn *, struct ask *, struct slice method, struct slice params);
-	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. NULL where deliver is. */
+	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. NULL if deliver is NULL. */
 	void (*peer_response)(struct conn *, struct ask *, const struct msg *);
 };
 extern const struct form form_first;        /* for shims and commands */
@@ -73,7 +73,7 @@ struct conn {
 	bool older;                   /* the provider does not know the newest form, nor its server the newest MCP */
 	bool awaiting;                /* the peer is not read: a response from the chain has to come first */
 	bool ended;                   /* the peer has ended, or the connection was closed: nothing more is sent to it */
-	bool over;                    /* to be freed as soon as its command does not run */
+	bool over;                    /* to be freed as soon as the command does not run */
 	struct buf id;                /* connectionId, a JSON string; empty: none */
 	struct server *server;        /* of a shim; NULL: the peer is the command */
 	struct command command;
@@ -81,7 +81,7 @@ struct conn {
 	struct loop_timer stall_timer;    /* closes the connection of a peer that does not read */
 	uint64_t last_written;        /* bytes that had been written to the peer when stall_timer was last started */
 	struct buf noise;             /* the beginning of the peer's last line that was not a message */
-	uint64_t repeated;            /* how often the same line has been repeated since */
+	uint64_t repeated;            /* how often the line of `noise` has been repeated */
 	struct buf refusal;           /* an error object: the response to all requests of the peer; empty: none */
 	struct buf first;             /* the peer's first request, while it may have to be sent again in another form */
 	uint64_t last;                /* number of the last ask */
@@ -92,7 +92,7 @@ struct conn {
 	bool greeted;                 /* initialize has been sent to the command */
 	struct buf hello;             /* of a shim: params of the agent's MCP initialize; of a command: the result of its initialize */
 	struct call *listening;       /* the subscription that is kept for an older client, or NULL */
-	struct buf lists, uris;       /* its filter: members, and an array of resources */
+	struct buf lists, uris;       /* the filter of that subscription: members, and an array of resources */
 };
 
 /* --- conn.c: connections and their peers --- */
@@ -118,7 +118,7 @@ void conn_free_all(struct mcp *);
 
 /* --- conn_chain.c: calls and asks --- */
 
-/* A line on stderr about the connection's server. */
+/* Writes a line about the connection's server to stderr: what, why. */
 void conn_warn(struct conn *, const char *what, struct slice why);
 /* Handles the current message of the frame, an mcp/message for the peer. Returns the verdict on it. */
 enum verdict conn_deliver(struct conn *, const struct message *);
@@ -138,7 +138,7 @@ void call_free(struct mcp *, struct call *);
 void conn_refuse_asks(struct conn *, int code, const char *why);
 /* Sends mcp/disconnect if there is a connectionId. */
 void conn_disconnect(struct conn *);
-/* The peer gets an end after all that is queued: calls are cancelled, and asks get this error. */
+/* Ends the peer's input after all that is queued, cancels the calls, and responds to the asks with this error. */
 void conn_stop(struct conn *, int code, const char *why);
 /*
  * Ends a shim's connection: disconnects from the provider, responds to open requests with errors, and closes the shim's input.

@@ -1,4 +1,4 @@
-/* A connection's end in the chain: requests that acp-mcp has sent there (calls), and requests from there to the peer (asks). */
+/* A connection's end in the chain: acp-mcp's requests into the chain (calls), and the chain's requests to the peer (asks). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ conn_warn(struct conn *c, const char *what, struct slice why)
 
 /* --- messages to the peer --- */
 
-/* r: the result of building the text. */
+/* Sends a line to the peer, unless the peer has ended. r: 0, or -1 if there was no memory for the text. */
 static void
 send(struct conn *c, const struct buf *text, int r)
 {
@@ -95,7 +95,7 @@ conn_drop_calls(struct conn *c)
 	LL_FOREACH(c->mcp->calls, call) {
 		if (call->conn != c)
 			continue;
-		/* mcp/connect is not cancelled: its response has the id to disconnect. */
+		/* mcp/connect is not cancelled: its response has the id for mcp/disconnect. */
 		if (call->kind != CALL_CONNECT)
 			mcp_check(c->mcp, frame_cancel(c->mcp->frame, call));
 		call->conn = NULL;
@@ -170,8 +170,8 @@ cancel_call(struct conn *c, struct slice params)
 	}
 }
 
-/* Sends a notification about a call to the peer. The peer's request id replaces the subscription id; an older client, which has no such
- * request, does not get the acknowledgement. */
+/* Sends a notification about a call to the peer. The peer's request id replaces the subscription id; an older client, which has no
+ * such request, does not get the acknowledgement. */
 static void
 notify_of_call(const struct call *call, struct slice method, struct slice params)
 {
@@ -184,8 +184,8 @@ notify_of_call(const struct call *call, struct slice method, struct slice params
 }
 
 /*
- * The request of the peer's that a notification of the first form belongs to, where it is about a subscription; or NULL. The
- * provider names a subscription by an id of its own. The first notification of each acknowledges it, in the order of the requests.
+ * Finds the call of the subscription that a notification of the first form names, or NULL. The provider names subscriptions by its
+ * own ids. Its first notification for each subscription is the acknowledgement; these come in the order of the requests.
  */
 static struct call *
 subscription_call(struct conn *c, struct slice name)
@@ -220,7 +220,7 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 			continue;
 		if (method.p)
 			notify_of_call(call, method, json_get(msg->params, mcp_params));
-		/* A provider that sends it knows this form: there is no need to wait for its response. */
+		/* A provider that sends such a notification knows this form: there is no need to wait for a response. */
 		if (!call->conn->proven) {
 			call->conn->proven = true;
 			call->conn->first.n = 0;
@@ -233,7 +233,7 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 
 /* --- asks --- */
 
-/* r: the result of responding to it. */
+/* Frees an ask that has its response. r: 0, or -1 if there was no memory for the response. */
 static void
 ask_free(struct conn *c, struct ask *a, int r)
 {
@@ -306,7 +306,7 @@ conn_deliver(struct conn *c, const struct message *s)
 	if (c->ended)
 		return mcp_refuse(c->mcp, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
 	if (m->kind == MSG_NOTIFICATION) {
-		/* In the first form it may belong to a subscription. */
+		/* In the first form a notification may belong to a subscription. */
 		name = listen_name(params);
 		call = c->server && name.p ? subscription_call(c, name) : NULL;
 		if (call)
@@ -315,7 +315,7 @@ conn_deliver(struct conn *c, const struct message *s)
 			conn_send(c, slice(NULL, 0), method, params);
 		return VERDICT_DROP;
 	}
-	/* Before it is held: the frame must not release a message while the filter is still called with it. */
+	/* Replies before the message is held: the frame must not release a message while the filter is still called with it. */
 	if (c->form->reply_locally && c->form->reply_locally(c, method))
 		return VERDICT_DROP;
 	a = calloc(1, sizeof(*a));
@@ -362,7 +362,7 @@ conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 			mcp_check(m, buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, a->number));
 			if (a->sent && !a->listens)
 				conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
-			/* At once, because a server need not respond to a cancelled request. */
+			/* Responds at once, because a server need not respond to a cancelled request. */
 			conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled");
 			return true;
 		}
@@ -452,6 +452,6 @@ conn_end(struct conn *c)
 		return;
 	conn_stop(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	conn_disconnect(c);
-	/* Reading goes on, to notice its end. */
+	/* The shim is still read, to notice its end. */
 	conn_resume(c);
 }

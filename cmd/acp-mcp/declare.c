@@ -3,7 +3,7 @@
 
 /* --- which servers an agent supports --- */
 
-/* The path to the capability: of v1 {"agentCapabilities":{"mcpCapabilities":{"acp":true}}}; of v2 an object at the end. */
+/* The paths to the capability: in v1 {"agentCapabilities":{"mcpCapabilities":{"acp":true}}}; in v2 an object stands for true. */
 enum { STEPS = 4 };
 static const char *const capability[2][STEPS + 1] = {
 	{"agentCapabilities", "mcpCapabilities", "acp"},
@@ -39,7 +39,7 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 		at = next;
 		path++;
 	}
-	/* The member has another value, or is missing: "A":{"B":...value...} */
+	/* Replaces the member's value; or inserts the missing members, "A":{"B":...value...}. */
 	*what = next.p ? next : slice(at.p + 1, 0);
 	for (path += next.p ? 1 : 0; *path; path++, depth++)
 		r |= buf_printf(with, "%s\"%s\":", next.p || depth ? "{" : "", *path);
@@ -51,14 +51,14 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 	return r < 0 ? -1 : 1;
 }
 
-/* --- which servers are declared to it --- */
+/* --- which servers are declared to the agent --- */
 
-/* A request and what its servers become. */
+/* A change to the servers that a request declares. */
 struct change {
 	struct mcp *mcp;
 	const struct msg *request;
 	struct buf *to;
-	bool first; /* nothing has been put yet */
+	bool first; /* no server has been put yet */
 };
 
 static bool
@@ -79,7 +79,7 @@ declare_any(const struct mcp *m, const struct msg *request)
 	return any;
 }
 
-/* One server as the agent gets it, after the bytes before it. */
+/* Appends `gap` and a server, as the agent gets it; or leaves the server out. 0, or -1 out of memory. */
 static int
 put_one(struct change *c, struct slice gap, struct slice one)
 {
@@ -126,7 +126,7 @@ put_servers(struct change *c, struct slice servers)
 	struct slice key, one;
 	int r = buf_add(c->to, "[", 1);
 
-	/* Those that are there, with the bytes between them as they are. If all before one have been left out, so is the comma. */
+	/* Appends the declared servers with the bytes between them. Where all servers before one are left out, so is the comma. */
 	while (servers.p && r == 0 && json_next(&i, &key, &one)) {
 		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
 		from = one.p + one.n;

@@ -10,9 +10,9 @@
 /* --- declarations --- */
 
 /*
- * Must this message from the client wait until the agent has reported which servers it supports? A request that declares servers must,
- * and what comes after it. Responses pass, and what cancels a request that is not held: the agent may need them to respond to
- * initialize.
+ * Must this message from the client wait until the agent has reported which servers it supports? A request that declares servers
+ * must wait, and so must later messages. Responses pass, and cancellations of requests that are not held: the agent may need them
+ * to respond to initialize.
  */
 static bool
 must_wait(const struct mcp *m, const struct message *s)
@@ -44,7 +44,7 @@ declare(struct mcp *m, const struct message *s)
 	return VERDICT_PASS;
 }
 
-/* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
+/* Notes which servers the agent supports, by its response to initialize. Adds support of type acp if it supports only stdio. */
 static enum verdict
 note_agent_kind(struct mcp *m, const struct message *s)
 {
@@ -63,7 +63,7 @@ note_agent_kind(struct mcp *m, const struct message *s)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	mcp_check(m, r);
 	m->asked = false;
-	/* One of those that were held may be another initialize: then all after it wait for the response to that. */
+	/* A held message may be another initialize: then all messages after it wait for its response. */
 	while (!m->asked && (h = frame_held_next(m->frame, m, NULL))) {
 		m->early_bytes -= frame_held_text(h).n;
 		frame_show_again(m->frame, h);
@@ -110,7 +110,7 @@ on_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 	c = conn_start(m, p, &form_first);
 	if (!c)
 		return mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
-	/* No other process makes the same id, nor did an earlier process of this component. */
+	/* No other process makes this id, nor did an earlier process of this component. */
 	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
 	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
 	r |= frame_reply(m->frame, NULL, buf_slice(&result));
@@ -118,7 +118,7 @@ on_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 	return VERDICT_DROP;
 }
 
-/* A request of the newest form for a server that we offer. */
+/* Handles a message of the newest form, if it is for a server of --provide. */
 static enum verdict
 on_newest_request(struct mcp *m, const struct message *s, struct slice id)
 {
@@ -178,11 +178,11 @@ on_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 	if (s->msg.kind != MSG_NOTIFICATION)
 		return VERDICT_PASS;
-	/* The client never saw a request that was responded to here. */
+	/* The client never saw a request to which acp-mcp responded. */
 	return conn_cancel_any(m, dir, id) || (dir == ACP_UP && !frame_open_request(m->frame, dir, id)) ? VERDICT_DROP : VERDICT_PASS;
 }
 
-/* A shim of the agent's. */
+/* Connects a shim of the agent to a command of --provide, or else to the chain. */
 static void
 accept_shim(struct mcp *m, struct server *s, int fd)
 {

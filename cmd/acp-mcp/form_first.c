@@ -6,7 +6,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 {
 	const enum call_kind kind = json_string_is(m->method, mcp_listen) ? CALL_LISTEN
 		: json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
-	/* A command names a subscription by the id that its request has there: the chain knows another one. */
+	/* A command names a subscription by the id of the request that it got; the chain knows the id of its own request. */
 	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
 	SCOPED struct buf params = {0}, room = {0};
 	struct slice inner = m->params;

@@ -1,12 +1,12 @@
 /*
- * The newest form, at a shim: no connection, each request by itself, in the protocol of 2026-07-28. The handshake of an agent's MCP
- * client that speaks an older protocol is done here; one that speaks the same gets what the provider says.
+ * The newest form, at a shim: there is no connection, and each request is complete by itself, in the protocol of 2026-07-28. With
+ * an agent's MCP client of an older protocol, acp-mcp does the handshake; a client of this protocol gets the provider's responses.
  */
 #include <inttypes.h>
 
 #include "cmd/acp-mcp/conn.h"
 
-/* A request to the provider: {"serverId":X,"requestId":R,"method":M,"params":P}. m: the peer's, or NULL. NULL out of memory. */
+/* Sends to the provider {"serverId":X,"requestId":R,"method":M,"params":P}. m: the peer's request, or NULL. NULL out of memory. */
 static struct call *
 put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
 {
@@ -38,7 +38,7 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 {
 	if (!put_out(c, kind, method, params, m) || c->proven)
 		return;
-	/* Whether the provider knows this form shows with the first response; until then there is only one request. */
+	/* The first response shows whether the provider knows this form; until then there is only one request. */
 	conn_await(c, kind);
 	mcp_check(c->mcp, buf_add_slice(&c->first, m->text));
 }
@@ -60,12 +60,12 @@ renew_subscription(struct conn *c)
 	r |= buf_add_string(&params, "}}");
 	mcp_check(c->mcp, r);
 	c->listening = put_out(c, CALL_LISTEN, slice_of("\"subscriptions/listen\""), buf_slice(&params), NULL);
-	/* Notifications of the old one are still forwarded: twice is better than not at all. */
+	/* Notifications of the old subscription are still forwarded: twice is better than not at all. */
 	if (old)
 		mcp_check(c->mcp, frame_cancel(c->mcp->frame, old));
 }
 
-/* resources/subscribe and resources/unsubscribe, which the newest protocol does not have. */
+/* Responds to resources/subscribe and resources/unsubscribe, which the newest protocol replaces by subscriptions. */
 static void
 subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
 {
@@ -105,7 +105,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 			renew_subscription(c);
 		return;
 	}
-	/* Has it the member of _meta that the newest protocol requires? */
+	/* Does the request have the member of _meta that the newest protocol requires? */
 	c->modern = json_get(json_get(m->params, mcp_meta), mcp_key_version).p;
 	if (c->modern)
 		ask(c, json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE, m->method, m->params, m);
@@ -140,11 +140,11 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	SCOPED struct buf room = {0};
 
 	if (call->kind == CALL_LISTEN) {
-		/* It was refused, has ended, or was replaced. */
+		/* The subscription was refused, has ended, or was replaced. */
 		c->listening = c->listening == call ? NULL : c->listening;
 		return;
 	}
-	/* Does the provider not know this form? */
+	/* A provider that does not know this form is asked in the first form. */
 	if (!c->proven && c->mcp->options->dialect == DIALECT_DECLARED && (slice_is(code, "-32601") || slice_is(code, "-32602"))) {
 		c->older = true;
 		form_first_connect(c, true);

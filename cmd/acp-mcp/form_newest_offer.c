@@ -1,6 +1,6 @@
 /*
- * The newest form, at a command that we offer. Each request of the agent's side comes by itself, in the protocol of 2026-07-28. The
- * handshake of an older protocol is tried: a command that accepts it gets that protocol, one that refuses it the requests as they come.
+ * The newest form, at a command of --provide. Each request of the agent's side is complete by itself, in the protocol 2026-07-28.
+ * acp-mcp tries the handshake of an older protocol: a command that accepts it gets that protocol, another the requests unchanged.
  */
 #include <utlist.h>
 
@@ -14,14 +14,14 @@ greet(struct conn *c, struct slice params)
 	SCOPED struct buf hello = {0};
 
 	c->greeted = true;
-	/* The client's capabilities are for servers that ask it something, which this form does not have. */
+	/* A client has capabilities for the requests of a server, and this form does not have such requests. */
 	mcp_check(c->mcp, json_add_object(&hello, (struct json_member[]){{acp_protocol_version, slice_of(mcp_handshake)},
 		{mcp_capabilities, slice_of("{}")},
 		{mcp_client_info, client.p ? client : slice_of("{\"name\":\"acp-mcp\",\"version\":\"" VERSION "\"}")}, {0}}));
 	conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 }
 
-/* The response to our own initialize: a command that refuses it may know the newest protocol only. */
+/* Handles the response to acp-mcp's initialize. A command that refuses it may know the newest protocol only. */
 static void
 greeted(struct conn *c, const struct msg *m)
 {
@@ -40,7 +40,7 @@ has_handshake(const struct conn *c)
 	return json_get(buf_slice(&c->hello), acp_protocol_version).p;
 }
 
-/* The response to server/discover, from the result of the handshake. */
+/* Appends a response to server/discover, made from the result of the handshake. 0, or -1 out of memory. */
 static int
 put_discovered(const struct conn *c, struct buf *to)
 {
@@ -64,7 +64,7 @@ reply_locally(struct conn *c, struct slice method)
 {
 	SCOPED struct buf text = {0};
 
-	/* The handshake has brought its result. */
+	/* After a handshake the result of server/discover is known. */
 	if (!has_handshake(c) || !json_string_is(method, mcp_discover))
 		return false;
 	mcp_check(c->mcp, put_discovered(c, &text));
@@ -74,7 +74,7 @@ reply_locally(struct conn *c, struct slice method)
 
 /* --- subscriptions --- */
 
-/* A notification for one of the chain's requests. */
+/* Sends a notification about one of the chain's requests into the chain. */
 static void
 notify_asker(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
@@ -95,7 +95,7 @@ notify_subscriber(struct conn *c, const struct ask *a, struct slice method, stru
 	notify_asker(c, a, method, buf_slice(&with));
 }
 
-/* Subscribes the command to these resources. It is never unsubscribed. */
+/* Subscribes to these resources of the command, until the command ends. */
 static void
 subscribe(struct conn *c, struct slice uris)
 {
@@ -198,7 +198,7 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 	}
 }
 
-/* The request that a notification of the command's belongs to: by its progress token, or the only one. */
+/* Finds the request that a notification of the command belongs to, by its progress token, or as the only one; else NULL. */
 static const struct ask *
 ask_of_notification(const struct conn *c, struct slice params)
 {
@@ -217,7 +217,7 @@ ask_of_notification(const struct conn *c, struct slice params)
 	return n == 1 ? only : NULL;
 }
 
-/* A command asks the chain nothing. */
+/* Forwards a notification of the command. In this form a command has no requests to the chain: they get an error. */
 static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
@@ -235,7 +235,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 	if (subscription) {
 		notify_subscriber(c, subscription, m->method, m->params);
 	} else if (has_handshake(c) && listen_brings(m->method)) {
-		/* Each subscription whose filter includes it gets it. */
+		/* Each subscription whose filter includes the notification gets it. */
 		LL_FOREACH(c->asks, a)
 			if (a->listens && listen_wants(json_path(a->msg.params, "params.notifications"), m->method, m->params))
 				notify_subscriber(c, a, m->method, m->params);

@@ -29,7 +29,7 @@ static const char help[] =
 
 enum { TIMEOUT = 30 * 1000 * 1000, CONNECTIONS = 16 };
 
-/* NAME=CMD. */
+/* Reads NAME=CMD. */
 static void
 add_provided(const struct cli_argument *t)
 {
@@ -47,8 +47,8 @@ add_provided(const struct cli_argument *t)
 	if (!p->words)
 		cli_wrong(t, "no command");
 	/*
-	 * A part of its id no other command has, here or elsewhere: the machine, the process session, the command. A process that replaces
-	 * this one recognizes our servers by it.
+	 * The id has a hash of the machine, the process session and the command, so that no other command has it, here or elsewhere. A
+	 * process that replaces this one recognizes the servers by their ids.
 	 */
 	gethostname(host, sizeof(host) - 1);
 	if (json_quote(slice_between(argument, equals), &p->name) < 0

@@ -1,6 +1,6 @@
 /*
- * acp-mcp: MCP servers that are part of the chain. To an agent that supports only stdio servers it presents servers of type
- * acp as such (the bridge: server, conn), and it offers commands as servers of type acp (the provider: provide, conn).
+ * mcp: what the files of acp-mcp have in common. The bridge (server, conn) presents MCP servers of type acp as stdio servers, to an
+ * agent that supports only these. The provider (provide, conn) offers commands as servers of type acp.
  */
 #ifndef MCP_H
 #define MCP_H
@@ -8,9 +8,9 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_options.h"
 
-/* --dialect: which form of MCP over ACP is spoken to a provider. */
+/* --dialect: which form of MCP over ACP acp-mcp uses with a provider. */
 enum dialect {
-	DIALECT_DECLARED,  /* what its declaration asks for */
+	DIALECT_DECLARED,  /* the form that the provider's declaration asks for */
 	DIALECT_ACP_ID,    /* mcp/connect with acpId */
 	DIALECT_SERVER_ID, /* mcp/connect with serverId */
 	DIALECT_NEWEST,    /* no connect, requestId in each message */
@@ -30,15 +30,15 @@ struct options {
 	uint64_t timeout; /* us: limit for a provider's first response, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
-	uint64_t connections; /* to each of them: the most at once */
-	uint64_t token;   /* of this process: part of its connection ids */
+	uint64_t connections; /* to each command: the most at once */
+	uint64_t token;   /* of this process: a part of its connection ids */
 	struct frame_options frame;
 };
 
 enum agent_kind {
 	AGENT_UNKNOWN,
 	AGENT_ACP,     /* supports MCP servers of type acp */
-	AGENT_STDIO,   /* supports only stdio servers: these replace those of type acp */
+	AGENT_STDIO,   /* supports only stdio servers, which replace servers of type acp */
 	AGENT_NEITHER, /* supports neither type */
 };
 
@@ -57,20 +57,20 @@ struct mcp {
 	enum agent_kind agent;
 	bool v2;
 	bool asked;                /* initialize has no response yet */
-	size_t early_bytes;        /* client messages that are held until that response (owner: this struct) */
+	size_t early_bytes;        /* of client messages that are held, with this struct as owner, until that response */
 	void (*accept)(struct mcp *, struct server *, int fd); /* a shim has connected to a server. Takes ownership of fd */
-	struct server *servers;    /* those that were presented to the agent as stdio servers */
-	struct use *uses;          /* which sessions use which of them */
+	struct server *servers;    /* of type acp, presented to the agent as stdio servers */
+	struct use *uses;          /* which sessions use which servers */
 	struct conn *conns;
 	struct call *calls;        /* requests that acp-mcp has sent into the chain, without a response */
 	struct command *commands;  /* running commands */
-	struct local *locals;      /* those of them that are connected directly to a shim */
+	struct local *locals;      /* commands that are connected directly to a shim */
 	struct loop_task update;   /* of conn_update_all */
 	struct loop_timer accept_timer; /* accepts again after descriptors had run out */
-	bool stopped[ACP_DIRECTIONS];       /* paused, because a peer does not read its messages */
+	bool stopped[ACP_DIRECTIONS];       /* paused directions, in which a peer does not read its messages */
 	char *self;                /* the path of this program */
 	struct socket_dir sockets;
-	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */
+	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each kind */
 };
 
 static const char tool_name[] = "acp-mcp";
@@ -83,7 +83,7 @@ mcp_fail(struct mcp *m, const char *why)
 	frame_exit(m->frame, EXIT_FAILED);
 }
 
-/* The same where r is -1, which means out of memory. */
+/* Ends the session if r is -1, which means out of memory. */
 static inline void
 mcp_check(struct mcp *m, int r)
 {
@@ -122,10 +122,10 @@ static const char mcp_subscribe[] = "resources/subscribe";
 static const char mcp_unsubscribe[] = "resources/unsubscribe";
 static const char mcp_uri[] = "uri";
 static const char mcp_filter[] = "notifications";       /* of subscriptions/listen */
-static const char mcp_uris[] = "resourceSubscriptions"; /* in it */
+static const char mcp_uris[] = "resourceSubscriptions"; /* in the filter */
 static const char mcp_cancelled[] = "notifications/cancelled";
 
-/* Keys in the _meta of 2026-07-28, where there is no handshake; and the last version with one. */
+/* Keys in the _meta of MCP 2026-07-28, which has no handshake; that version; and the last version with a handshake. */
 static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
 static const char mcp_key_capabilities[] = "io.modelcontextprotocol/clientCapabilities";
 static const char mcp_key_client[] = "io.modelcontextprotocol/clientInfo";
@@ -144,12 +144,12 @@ mcp_object(struct slice object, const char *member)
 	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
 }
 
-/* MCP over ACP. */
+/* Error codes of MCP over ACP. */
 enum { MCP_ERR_LIMIT = -33000, MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };
 
 /* --- declare.c: which MCP servers an agent supports, and the mcpServers of session/new, load, resume and fork --- */
 
-/* Returns which MCP servers the agent supports, by the result of its initialize. Sets *v2: it speaks version 2 of ACP. */
+/* Returns which MCP servers the agent supports, by the result of its initialize. Sets *v2: the agent speaks version 2 of ACP. */
 enum agent_kind declare_agent_kind(struct slice result, bool *v2);
 /*
  * Makes the change to the result of initialize that declares support of servers of type acp: *what is the part of result to
@@ -165,8 +165,8 @@ bool declare_any(const struct mcp *, const struct msg *request);
 int declare_change(struct mcp *, const struct msg *request, struct slice *what, struct buf *with);
 
 /*
- * --- server.c: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET. The socket exists
- * while a session uses it; the struct exists while a session or a shim uses it. ---
+ * --- server.c: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET. The socket
+ * exists while a session uses it; the struct exists while a session or a shim uses it. ---
  */
 
 struct server {
@@ -187,7 +187,7 @@ struct server {
  * server. Returns NULL on failure, with a message in why.
  */
 struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, struct buf *why);
-/* Appends the declaration of the stdio server that replaces it. Returns 0, or -1 out of memory. */
+/* Appends the declaration of the stdio server that replaces a server of type acp. Returns 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
 /* Handles the response to a request that declared servers: its session uses them, or after an error they are released. */
 void server_opened(struct mcp *, const struct message *response);
@@ -195,7 +195,7 @@ void server_opened(struct mcp *, const struct message *response);
 void server_prompted(struct mcp *, struct slice session);
 /* To be called after a session was closed: releases its servers. */
 void server_closed(struct mcp *, struct slice session);
-/* Removes a connection that uses the server, which may free it. */
+/* Notes that a connection uses the server no more, and frees the server after its last use. */
 void server_unref(struct server *);
 /* Frees all servers, and removes their sockets and the directory. */
 void server_end_all(struct mcp *);
@@ -223,26 +223,26 @@ struct command {
 	struct loop_timer kill_timer;
 	bool runs;
 	int input;           /* a copy of its standard input, if another process can close that; else -1 */
-	bool input_closed, signalled; /* how it was made to end */
+	bool input_closed, signalled; /* how acp-mcp made it end */
 	/* The owner's: called after the command has ended and was reaped. An end that acp-mcp did not cause has been reported. */
 	void (*ended)(void *arg);
 	void *arg;
 };
 
-/* Starts the command with these as its standard input and output, which the caller still owns. Returns 0, or -1 (reported). */
+/* Starts the command with `in` and `out`, which the caller still owns, as its standard input and output. 0, or -1 (reported). */
 int command_start(struct command *, int in, int out);
 /*
  * Makes the command end: SIGTERM after two seconds, SIGKILL after two more. ours: acp-mcp has closed its input; else the command
  * has closed its output.
  */
 void command_finish(struct command *, bool ours);
-/* Ends all commands, those of provide_serve too, and waits at most 2 s for all together. Does not call `ended`. */
+/* Ends all commands, also those of provide_serve, and waits at most 2 s for all together. Does not call `ended`. */
 void provide_end_all(struct mcp *);
 
 /*
- * --- meta.c: what MCP 2026-07-28 has added to params and results, and how to add and remove it. One part is subscriptions/listen, a
- * request that stays open: the server sends the notifications that its filter names. In older MCP servers send them without a request,
- * and those of resources after resources/subscribe. ---
+ * --- meta.c: what MCP 2026-07-28 has added to params and results, and how to add and remove it. One part is subscriptions/listen,
+ * a request that stays open: the server sends the notifications that its filter names. Servers of older MCP send notifications
+ * without a request; notifications about resources, after resources/subscribe. ---
  */
 
 /* All functions that return an int return 0, or -1 out of memory. */
@@ -255,12 +255,12 @@ int meta_put(struct slice params, struct slice members, struct buf *to);
  * initialized with a handshake. Does nothing if there are none.
  */
 int meta_strip_envelope(struct slice *params, struct buf *room);
-/* Removes the members of a result that only 2026-07-28 has, which older clients may refuse. As meta_strip_envelope. */
+/* Removes the members that only 2026-07-28 has, and older clients may refuse, from *result, which then becomes a copy in room. */
 int meta_strip_result(struct slice *result, struct buf *room);
 
 /*
- * Appends the members of a filter that ask for changes of lists: those that a server with these capabilities reports. asked: a
- * filter, to append only the members that it has, too; p NULL: all.
+ * Appends the members of a filter that ask for changes of the lists which a server with these capabilities reports. asked: a
+ * filter, whose missing members are left out here, too; p NULL: all are appended.
  */
 int listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to);
 /* Is this method, a JSON string, one of the notifications that belong to subscriptions? */
@@ -278,10 +278,10 @@ int listen_put_params(struct slice params, struct slice id, struct buf *to);
 
 /* --- filter.c, shim.c --- */
 
-/* filter.c. Returns the exit status. */
+/* filter.c: runs the filter. Returns the exit status. */
 int mcp_run(const struct options *);
 
-/* shim.c: the small side, between an agent's pipes and the socket. Returns the exit status. */
+/* shim.c: forwards bytes between an agent's pipes and the socket at this path. Returns the exit status. */
 int shim_run(const char *path);
 
 #endif

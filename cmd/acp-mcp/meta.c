@@ -10,7 +10,7 @@ put_replaced(struct slice text, struct slice old, struct slice with, struct buf 
 	return splice_write(text, &splice, 1, to);
 }
 
-/* Members at the beginning of an object, and the object's own after them. */
+/* Appends an object, with these members before its own. */
 static int
 put_inside(struct buf *to, struct slice object, struct slice members)
 {

@@ -28,7 +28,7 @@ provide_by_id(const struct mcp *m, struct slice id)
 bool
 provide_by_connection(const struct mcp *m, struct slice id)
 {
-	/* Up to the closing quote a server's id is the beginning. */
+	/* A connection's id begins with the id of its server, without the closing quote, and a '-'. */
 	for (const struct provided *p = m->options->provided; p < m->options->provided + m->options->nprovided; p++)
 		if (id.n > p->id.n && memcmp(id.p, p->id.p, p->id.n - 1) == 0 && id.p[p->id.n - 1] == '-')
 			return true;
@@ -63,7 +63,7 @@ input_has_ended(const struct command *c)
 	struct pollfd input = {.fd = c->input, .events = POLLIN};
 	int unread;
 
-	/* poll reports data, but there is none. */
+	/* At the end of input poll reports data, but there is none. */
 	return poll(&input, 1, 0) > 0 && ioctl(c->input, FIONREAD, &unread) == 0 && unread == 0;
 }
 
@@ -76,7 +76,7 @@ command_ended(void *arg, int status)
 	if (!c->input_closed && !c->signalled && !input_has_ended(c))
 		frame_warn(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
 			proc_describe(status, text, sizeof(text)));
-	/* Ends the rest of its process group, whose id cannot be used again before the command is reaped. */
+	/* Ends the rest of the command's process group, whose id cannot be used again before the command is reaped. */
 	proc_signal(c->child.pid, SIGTERM);
 	forget(c);
 	c->ended(c->arg);

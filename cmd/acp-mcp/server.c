@@ -13,26 +13,26 @@
 #include "lib/run/directory.h"
 #include "lib/run/socket.h"
 
-/* When to try again where there were no descriptors left (us). */
+/* us until shims are accepted again, after descriptors had run out. */
 enum { RETRY = 200 * 1000 };
 
 /* The use of a server by a session that is open, or by a request that opens one. */
 struct use {
 	struct use *next;
 	struct server *server;
-	struct buf request; /* the id of the request that declares it; empty: it has its response */
+	struct buf request; /* the id of the request that declares the server; empty: the request has its response */
 	struct buf session; /* a JSON string; empty: not known */
 };
 
 /* --- the directory of the sockets --- */
 
 static const char template[] = "acp-mcp.XXXXXX";
-/* Up to its X's. */
+/* The bytes of the template before its X's. */
 enum { PREFIX = sizeof(template) - sizeof("XXXXXX") };
-/* What follows the directory in a socket's path, and how often another process may be in our way. */
+/* The bytes of a socket's path after --socket-dir; how often to try to make a directory, which another process may remove. */
 enum { SOCKET_ROOM = sizeof(template) + sizeof("/1234567890"), TRIES = 100 };
 
-/* The directory, locked; -1 if another process has locked it, or it is not this user's. */
+/* Locks a directory. Returns its descriptor; -1 if another process has locked it, or it is not this user's. */
 static int
 lock_directory(const char *path)
 {
@@ -41,14 +41,14 @@ lock_directory(const char *path)
 
 	if (fd < 0)
 		return -1;
-	/* It may have been removed before we had the lock. */
+	/* Another process may have removed the directory before it was locked. */
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return fd;
 	close(fd);
 	return -1;
 }
 
-/* If it is one of ours whose process has died. */
+/* Removes a directory of sockets whose acp-mcp has died, and no other. */
 static void
 remove_stale(const char *path)
 {
@@ -83,7 +83,7 @@ make_in(struct socket_dir *d, const char *in)
 		d->lock = lock_directory(d->path);
 		if (d->lock >= 0)
 			return 0;
-		/* Another process has removed it as stale; or there are no descriptors left. */
+		/* Another process has removed the directory as stale; or there are no descriptors left. */
 		rmdir(d->path);
 		free(d->path);
 		d->path = NULL;
@@ -94,8 +94,8 @@ make_in(struct socket_dir *d, const char *in)
 }
 
 /*
- * Makes the directory, if there is none, with access for this user only: in --socket-dir, else in $XDG_RUNTIME_DIR or /tmp; in /tmp, too,
- * if the path of a socket would be too long there. Removes stale directories from the same place. 0, or -1 with a message in why.
+ * Makes the directory, if there is none, with access for this user only: in --socket-dir, else in $XDG_RUNTIME_DIR, else in /tmp,
+ * or if a socket's path would be too long, in /tmp. Removes stale directories from the same place. 0, or -1 with a message in why.
  */
 static int
 have_socket_dir(struct mcp *m, struct buf *why)
@@ -150,7 +150,7 @@ unused_expired(void *arg)
 	if (!s->used)
 		frame_warn(s->mcp->frame, "server %.*s: the agent has not started its command: an agent on another machine needs \"acp-mcp --\" "
 			"before it there", (int)s->name.n, s->name.p);
-	/* Reported once only. */
+	/* A server is reported only once. */
 	note_used(s);
 }
 

@@ -1,6 +1,6 @@
 /*
- * The agent starts this as a stdio server. It forwards bytes between the agent's pipes and the socket of acp-mcp, which handles them,
- * and ends when either ends.
+ * acp-mcp --connect, which the agent starts as a stdio server. It forwards bytes between the agent's pipes and the socket of the
+ * filter, which handles them, and ends when either side ends.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "lib/run/endpoint.h"
 #include "lib/run/socket.h"
 
-/* One side: what it sends goes to the other. */
+/* One side: all bytes that it sends go to the other side. */
 struct shim {
 	struct endpoint endpoint;
 	struct shim *other;
 	const char *path; /* of the socket; NULL: this is the agent's side */
-	bool closed;      /* the agent has closed our input: what the server still sends is forwarded */
+	bool closed;      /* this side sends nothing more; the bytes that the other side still sends are forwarded */
 };
 
 static bool
@@ -42,7 +42,7 @@ on_event(void *arg, enum endpoint_event event)
 		s->closed = true;
 		endpoint_finish(&s->other->endpoint);
 	}
-	/* The agent gets nothing more. */
+	/* Nothing more can be sent to the agent. */
 	if (event == ENDPOINT_CLOSED && !s->path)
 		loop_stop(s->endpoint.loop);
 }
