@@ -538,6 +538,23 @@ DELETE'
 	assert_equal "$(jq -c '[.id, .error.message]' <<<"$output")" '[2,"initialize has to come first"]'
 }
 
+@test "a message whose session id does not fit in a header is not sent: a request gets an error, a notification a line on stderr" {
+	local id n=1
+	serve -- "${agent[@]}"
+	{
+		echo "$initialize"
+		for id in ' s' 's t' 's\t' '\u007fs' 's\u0000'; do
+			printf '{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"%s","prompt":[]}}\n' $((++n)) "$id"
+		done
+		echo '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":" s"}}'
+	} >in
+	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" <in
+	assert_success
+	assert_equal "$(jq -c 'select(.error) | [.id, .error.code]' <<<"$output")" "$(printf '[%d,-32603]\n' {2..6})"
+	[[ $(grep -c "the session's id does not fit in a header" <<<"$output") == 5 ]]
+	assert_equal "$stderr" "acp-http: a message was lost: the session's id does not fit in a header"
+}
+
 @test "the stream of a sub-agent's session is opened when the session is announced; one that was closed can be opened again" {
 	serve -- jq -c --unbuffered 'def result($value): {jsonrpc, id, result: $value}; def update($session; $update):
 		{jsonrpc, method: "session/update", params: {sessionId: $session, update: $update}};
