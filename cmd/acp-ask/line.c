@@ -95,7 +95,7 @@ line_leave(struct ask *a)
 	a->line.asks = false;
 	if (!asks)
 		return false;
-	loop_watch(a->loop, &a->line.fd, LOOP_PAUSED);
+	loop_set_events(a->loop, &a->line.fd, LOOP_PAUSED);
 #ifdef HAVE_READLINE
 	rl_callback_handler_remove();
 #endif
@@ -117,7 +117,7 @@ line_ask(struct ask *a, struct slice prompt)
 	put_slice(&a->line.prompt, buf_slice(&plain));
 	line_redraw(a);
 #endif
-	loop_watch(a->loop, &a->line.fd, POLLIN);
+	loop_set_events(a->loop, &a->line.fd, POLLIN);
 }
 
 void
@@ -165,7 +165,7 @@ line_open(struct ask *a, void (*got)(struct ask *, struct slice, bool))
 	if (a->talks)
 		fd = proc_copy(STDIN_FILENO);
 	else if (a->show.animated)
-		fd = proc_claim(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
+		fd = proc_move_high(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
 	a->line = (struct typed_line){.fd = {.fd = fd, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}, .got = got};
 	if (fd < 0)
 		return;

@@ -246,7 +246,7 @@ main(int argc, char **argv)
 	struct cli_line line;
 	struct stat st;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &o, &line);
 	cli_check(&line, rules);

@@ -115,7 +115,7 @@ show_open(struct ask *a)
 	s->timer = (struct loop_timer){.expired = on_spin, .arg = a};
 	s->quiet = (struct loop_timer){.expired = on_quiet, .arg = a};
 	s->out = (struct endpoint){.event = on_out, .arg = a};
-	need(endpoint_open(&s->out, a->loop, -1, proc_claim(STDOUT_FILENO), 0));
+	need(endpoint_open(&s->out, a->loop, -1, proc_move_high(STDOUT_FILENO), 0));
 }
 
 void

@@ -102,7 +102,7 @@ close_end(struct link *l, int *copy)
 	if (l->watch.fd == fd)
 		loop_remove_fd(l->chain->loop, &l->watch);
 	if (fd >= 0 && fd <= 2)
-		fd = proc_claim(fd);
+		fd = proc_move_high(fd);
 	proc_close(fd);
 	*copy = -1;
 }

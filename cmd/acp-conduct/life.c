@@ -56,7 +56,7 @@ life_start(struct component *c)
 	struct process *p = &c->process;
 	struct proc_fd fds[PROC_FDS];
 	struct proc_spec spec = {.argv = c->command.argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
-		.again = p->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
+		.first_pid = p->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
 	enum proc_stage stage = PROC_FORK;
 	int errors[2], error;
 	ssize_t n = ch->flow->open_pipes(c, fds);

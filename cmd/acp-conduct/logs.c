@@ -265,7 +265,7 @@ flush(void *arg)
 			report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on",
 				log_name(file), log_why(file));
 		l->watches[i].fd = log_waiting(file);
-		loop_watch(l->route->chain->loop, &l->watches[i], POLLOUT);
+		loop_set_events(l->route->chain->loop, &l->watches[i], POLLOUT);
 	}
 }
 

@@ -189,7 +189,7 @@ main(int argc, char **argv)
 	char *why;
 	int status;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &setup, &line);
 	cli_check(&line, rules);

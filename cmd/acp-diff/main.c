@@ -142,7 +142,7 @@ main(int argc, char **argv)
 	char **words;
 	int status;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &o, &line);
 	cli_files(&line);

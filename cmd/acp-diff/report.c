@@ -448,8 +448,8 @@ report_write(struct diff *d)
 	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
 		formats[format].section(&r, d->sections.at[i]);
 		out_end_record(&r.out, 0);
-		out_print_much(&r.out);
-		r.failed |= out_failed(&r.out);
+		out_print_if_large(&r.out);
+		r.failed |= out_has_lost(&r.out);
 	}
 	formats[format].end(&r);
 	out_end_record(&r.out, 0);

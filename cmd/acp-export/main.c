@@ -153,7 +153,7 @@ finish(struct watch *w, int status)
 			chosen = s;
 	if (watch_missed(w))
 		return EXIT_USAGE;
-	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_failed(&w->out)) {
+	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_has_lost(&w->out)) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
@@ -179,7 +179,7 @@ main(int argc, char **argv)
 		frame_read_stdin(&e.frame, false);
 	w.session = e.session;
 	w.needs = e.propagate ? FILTER_EDITS : 0;
-	e.redact.texts = e.option == REDACT_TEXTS;
+	e.redact.all_texts = e.option == REDACT_TEXTS;
 	if (e.frame.output && strcmp(e.frame.output, "-") == 0)
 		e.frame.output = NULL;
 	if (e.url && (status = post_start(&e.post, name, e.url, e.frame.grace)))

@@ -279,7 +279,7 @@ run(int fd, const char *tool, const char *url, uint64_t grace, struct post_count
 	setsid();
 	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
 		signal(deaf[i], SIG_IGN);
-	if (dup2(fd, STDIN_FILENO) < 0 || close(STDOUT_FILENO) < 0 || proc_close_others(false) < 0 || proc_stdio() < 0 ||
+	if (dup2(fd, STDIN_FILENO) < 0 || close(STDOUT_FILENO) < 0 || proc_close_others(false) < 0 || proc_open_stdio() < 0 ||
 		input_open(&s.in, STDIN_FILENO, LINE) < 0 || !prepare(&s, url)) {
 		cli_warn(tool, "--post: %s", strerror(errno ? errno : ENOMEM));
 		_exit(EXIT_FAILED);

@@ -18,7 +18,7 @@ clean(struct transcript *t, struct message *m, struct msg *inner)
 	*inner = m->msg;
 	if (inner->what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m->msg, inner, NULL, &why) < 0)
 		*inner = m->msg;
-	t->pieces = t->redact->texts ? slice(NULL, 0) : json_get(inner->params, acp_update);
+	t->pieces = t->redact->all_texts ? slice(NULL, 0) : json_get(inner->params, acp_update);
 	if (t->pieces.p && inner->what == ACP_SESSION_UPDATE && acp_chunk(inner->params, &chunk))
 		return;
 	if (redact_line(t->redact, m->msg.text, &m->line) < 0)
@@ -164,7 +164,7 @@ transcript_end(struct transcript *t)
 {
 	sessions_end(t->sessions);
 	t->failed |= usage_end(t->usage) < 0;
-	if (t->redact && !t->redact->texts && !t->failed)
+	if (t->redact && !t->redact->all_texts && !t->failed)
 		redact_all(t);
 	usage_sort(t->usage);
 	return t->failed ? -1 : 0;

@@ -484,10 +484,10 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 	w->page.paint->close(&w->page, &box);
 	/* Write the output after each turn, so that memory does not hold the whole page. */
 	out_end_record(w->out, 0);
-	if (out_failed(w->out))
+	if (out_has_lost(w->out))
 		w->page.failed = true;
 	else
-		out_print_much(w->out);
+		out_print_if_large(w->out);
 }
 
 /* --- sessions --- */

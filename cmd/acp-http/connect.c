@@ -356,7 +356,7 @@ outcome(const struct client *c)
 static int
 run(struct client *c)
 {
-	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO), status = EXIT_FAILED;
+	int in = proc_move_high(STDIN_FILENO), out = proc_move_high(STDOUT_FILENO), status = EXIT_FAILED;
 	CURL *e;
 
 	c->service = (struct service){.options = c->options, .leave = leave, .owner = c};

@@ -69,7 +69,7 @@ accept_again(void *arg)
 {
 	struct server *s = arg;
 
-	loop_watch(s->service.loop, &s->listener, POLLIN);
+	loop_set_events(s->service.loop, &s->listener, POLLIN);
 }
 
 static void
@@ -90,7 +90,7 @@ accept_one(void *arg, short revents)
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 		/* The socket stays ready: is not watched for a while. */
 		report(&s->service, NULL, "a connection has to wait: %s", strerror(errno));
-		loop_watch(s->service.loop, &s->listener, LOOP_PAUSED);
+		loop_set_events(s->service.loop, &s->listener, LOOP_PAUSED);
 		loop_add_timer(s->service.loop, &s->retry, RETRY_ACCEPT);
 	}
 }

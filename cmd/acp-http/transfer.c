@@ -145,7 +145,7 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
 		free(w);
 		curl_multi_assign(c->multi, fd, NULL);
 	} else if (w) {
-		loop_watch(c->service.loop, &w->fd, events);
+		loop_set_events(c->service.loop, &w->fd, events);
 	} else if ((w = calloc(1, sizeof(*w)))) {
 		w->client = c;
 		w->fd = (struct loop_fd){.fd = fd, .events = events, .ready = on_ready, .arg = w};

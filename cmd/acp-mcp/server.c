@@ -132,7 +132,7 @@ listen_again(void *arg)
 	struct server *s;
 
 	LL_FOREACH(m->servers, s)
-		loop_watch(frame_loop(m->frame), &s->watch, POLLIN);
+		loop_set_events(frame_loop(m->frame), &s->watch, POLLIN);
 }
 
 static void
@@ -170,7 +170,7 @@ accept_ready(void *arg, short revents)
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
 		/* Probably no descriptors are left: stops accepting for a while; new shims wait. */
 		LL_FOREACH(m->servers, s)
-			loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
+			loop_set_events(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
 		m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
 		loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY);
 	} else if (fd >= 0) {

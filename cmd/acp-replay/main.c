@@ -162,7 +162,7 @@ main(int argc, char **argv)
 	struct cli_line line;
 	int status;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &asked, &line);
 	cli_check(&line, rules);

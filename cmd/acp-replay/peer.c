@@ -266,8 +266,8 @@ start(struct peer *p)
 		p->running = true;
 	} else {
 		cli_waits(replay_name, STDIN_FILENO, p->options->us == ACP_AGENT ? "the client's messages" : "the agent's messages");
-		ours[1] = proc_claim(STDIN_FILENO);
-		ours[0] = proc_claim(STDOUT_FILENO);
+		ours[1] = proc_move_high(STDIN_FILENO);
+		ours[0] = proc_move_high(STDOUT_FILENO);
 	}
 	if (ours[1] >= 0 && ours[0] >= 0 && open_streams(p, ours[1], ours[0]) == 0)
 		return 0;

@@ -121,7 +121,7 @@ bool
 agent_start(struct revive *r)
 {
 	struct agent *a = &r->agent;
-	struct proc_spec spec = {.argv = r->options->command, .again = a->first, .death_signal = SIGKILL, .unread = &a->unread};
+	struct proc_spec spec = {.argv = r->options->command, .first_pid = a->first, .death_signal = SIGKILL, .unread = &a->unread};
 	enum proc_stage stage = PROC_FORK;
 	int ours[3];
 

@@ -50,7 +50,7 @@ main(int argc, char **argv)
 		.grace = 5 * 1000000, .line_limit = 64 * 1024 * 1024};
 	struct cli_line line;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &o, &line);
 	if (!*line.words)

@@ -491,8 +491,8 @@ revive_run(const struct revive_options *options)
 	r.loop = loop_new(ending, on_signal, &r);
 	r.requests = requests_new();
 	r.deaths.times = calloc(options->restarts + 1, sizeof(*r.deaths.times));
-	in = proc_claim(STDIN_FILENO);
-	out = proc_claim(STDOUT_FILENO);
+	in = proc_move_high(STDIN_FILENO);
+	out = proc_move_high(STDOUT_FILENO);
 	if (!r.loop || !r.requests || !r.deaths.times || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;

@@ -36,7 +36,7 @@ listen_on(void *arg)
 {
 	struct share *s = arg;
 
-	loop_watch(frame_loop(s->frame), &s->listener, s->nconns < CONNECTIONS && !s->accept_timer.added ? POLLIN : LOOP_PAUSED);
+	loop_set_events(frame_loop(s->frame), &s->listener, s->nconns < CONNECTIONS && !s->accept_timer.added ? POLLIN : LOOP_PAUSED);
 }
 
 static void

@@ -151,7 +151,7 @@ list_print(bool json)
 	if (r < 0 || (found && !buf_string(&text)))
 		cli_die(EXIT_FAILED, share_name, "%s: %s", directory, strerror(errno));
 	if (!found)
-		cli_die(EXIT_NEGATIVE, share_name, "%s", attach_nothing);
+		cli_die(EXIT_NEGATIVE, share_name, "%s", attach_none_shared);
 	directory_free(paths);
 	buf_free(&table);
 	free(directory);

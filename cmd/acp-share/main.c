@@ -53,7 +53,7 @@ listen_at(struct share *s, const char *where)
 	pid_t first = cli_started_again();
 	char *why;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		cli_die(EXIT_FAILED, share_name, "/dev/null cannot be opened");
 	if (rendezvous_open(&s->at, where, first ? first : getpid(), &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, share_name, "--control %s: %s", where, why ? why : "out of memory");

@@ -321,7 +321,7 @@ tap_run(const struct options *o)
 		[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
 	static const struct session_limits limits = {.sessions = 64, .keep = true};
 	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true, .grep = o->grep, .hit = true}, .left = o->count,
-		.redact.texts = o->redact == REDACT_TEXTS, .selective = select_is_set(o->select),
+		.redact.all_texts = o->redact == REDACT_TEXTS, .selective = select_is_set(o->select),
 		.begun = !o->frame.files && cli_started_again() != 0};
 	struct watch w = {.name = tap_name, .state = &t, .frame = &o->frame, .select = o->select, .limits = &limits, .counts_events = true,
 		.happened = happened, .header = header, .message = message, .event = event, .end = end, .finish = finish};

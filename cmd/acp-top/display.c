@@ -158,7 +158,7 @@ put_detail(const struct display *d, struct buf *to)
 {
 	static const struct row none;
 	const struct row *r = chosen(d) ? chosen(d) : &none;
-	struct slice parts[] = {r->stream ? r->directory : slice_of(attach_nothing), r->title, r->detail,
+	struct slice parts[] = {r->stream ? r->directory : slice_of(attach_none_shared), r->title, r->detail,
 		r->seen ? buf_slice(&r->seen->text) : slice(NULL, 0)};
 	SCOPED struct buf line = {0};
 	int e = 0;
@@ -251,7 +251,7 @@ start_tap(struct display *d, const struct row *r)
 {
 	char *const color = d->top->options->color == COLOR_NEVER ? "--color=never" : "--color=auto";
 	char *const argv[] = {"acp-tap", "--fold", color, "-", NULL};
-	struct proc_fd input = {.as = STDIN_FILENO};
+	struct proc_fd input = {.number = STDIN_FILENO};
 	const struct proc_spec spec = {.argv = argv, .fds = &input, .nfds = 1};
 	SCOPED struct buf records = {0};
 	int ends[2], opened;

@@ -68,10 +68,10 @@ print(struct top *t)
 	out_commit(&t->out, before, e ? -1 : 0);
 	out_print(&t->out);
 	if (o->delay == 0 && t->nrows == 0 && t->status == 0) {
-		cli_warn(top_name, "%s", attach_nothing);
+		cli_warn(top_name, "%s", attach_none_shared);
 		t->status = EXIT_NEGATIVE;
 	}
-	if (o->delay == 0 || t->sums.over || out_failed(&t->out))
+	if (o->delay == 0 || t->sums.over || out_has_lost(&t->out))
 		loop_stop(t->loop);
 }
 
@@ -150,7 +150,7 @@ main(int argc, char **argv)
 	struct top t = {.options = &o, .changes.fd = -1};
 	struct cli_line line;
 
-	if (proc_stdio() < 0)
+	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	setlocale(LC_CTYPE, "");
 	cli_read(&tool, argc, argv, &o, &line);

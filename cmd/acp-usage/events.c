@@ -33,7 +33,7 @@ write_row(struct tool *t, const struct usage_event *e)
 	}
 	/* Turns of many sessions may be judged at once, so the rows are printed before the buffer becomes large. */
 	if (!t->watch->stream)
-		out_print_much(&t->watch->out);
+		out_print_if_large(&t->watch->out);
 }
 
 /* The period of usage at a time: by --by, or USAGE_NEVER where --since or --before exclude it. */

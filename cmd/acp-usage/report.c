@@ -96,7 +96,7 @@ print_row(struct summary *s, const struct summary_row *row)
 
 	out_end_record(&s->tool->watch->out, before);
 	if (!s->tool->watch->stream)
-		out_print_much(&s->tool->watch->out);
+		out_print_if_large(&s->tool->watch->out);
 	return r;
 }
 

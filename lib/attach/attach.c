@@ -20,7 +20,7 @@ enum {
 
 const char *const attach_words[] = {"watch", "join", "answer"};
 
-const char attach_nothing[] = "nothing is shared (start an agent with acp-share -- AGENT)";
+const char attach_none_shared[] = "nothing is shared (start an agent with acp-share -- AGENT)";
 static const char silent[] = "acp-share does not respond";
 static const char nothing[] = "no stream is shared: put \"acp-share --\" before the agent's command";
 
@@ -239,12 +239,12 @@ attach_begin(struct attaching *a, const char *path, enum attach_want want, const
 		return 0;
 	if (wrong)
 		refuse(why, path, wrong);
-	attach_give_up(a);
+	attach_close(a);
 	return -1;
 }
 
 int
-attach_go_on(struct attaching *a, struct attached *to, char **why)
+attach_continue(struct attaching *a, struct attached *to, char **why)
 {
 	bool whole;
 	const char *wrong = receive_some(a->fd, &a->response, &a->passed, &whole);
@@ -256,7 +256,7 @@ attach_go_on(struct attaching *a, struct attached *to, char **why)
 }
 
 void
-attach_give_up(struct attaching *a)
+attach_close(struct attaching *a)
 {
 	a->passed = proc_close(a->passed);
 	a->fd = proc_close(a->fd);
@@ -279,10 +279,10 @@ attach_open(struct attached *to, const char *where, enum attach_want want, const
 	free(path);
 	if (r < 0)
 		return -1;
-	while ((r = attach_go_on(&a, to, why)) == 1 && wait_for_input(a.fd, deadline))
+	while ((r = attach_continue(&a, to, why)) == 1 && wait_for_input(a.fd, deadline))
 		;
 	if (r == 1)
 		refuse(why, a.name, silent);
-	attach_give_up(&a);
+	attach_close(&a);
 	return r == 0 ? 0 : -1;
 }

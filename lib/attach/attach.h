@@ -34,20 +34,20 @@ int attach_open(struct attached *, const char *where, enum attach_want, const ch
 
 /* For a caller with a loop of its own: a connection to acp-share whose response has not come yet. */
 struct attaching {
-	int fd;     /* to be watched for POLLIN; then attach_go_on */
+	int fd;     /* to be watched for POLLIN; then attach_continue */
 	int passed; /* private, as are the next members: the descriptor that came with the response, or -1 */
 	char *name; /* of the socket, for diagnostics */
 	struct buf response;
 };
 /* Connects to a socket, and sends the request, without waiting. 0, or -1 with *why as of attach_open: then nothing is left to close. */
 int attach_begin(struct attaching *, const char *path, enum attach_want, const char *hop, char **why);
-/* Reads a part of the response. 1: it is incomplete; 0: *to is filled in; -1 with *why as of attach_open. attach_give_up follows 0 and -1. */
-int attach_go_on(struct attaching *, struct attached *to, char **why);
-/* Closes the connection and frees, after any result of attach_go_on. */
-void attach_give_up(struct attaching *);
+/* Reads a part of the response. 1: it is incomplete; 0: *to is filled in; -1 with *why as of attach_open. attach_close follows 0 and -1. */
+int attach_continue(struct attaching *, struct attached *to, char **why);
+/* Closes the connection and frees, after any result of attach_continue. */
+void attach_close(struct attaching *);
 
 /* The message for an empty list of shared streams. */
-extern const char attach_nothing[];
+extern const char attach_none_shared[];
 /* Sends "list" over a connected non-blocking socket, and waits for the response, timeout us at most. Returns NULL, or what is wrong. */
 const char *attach_list(int fd, uint64_t timeout, struct buf *response);
 

@@ -80,7 +80,7 @@ static int
 remove_stale(const char *path)
 {
 	bool is_link = has_type(path, S_IFLNK); /* checked before connecting, since a link that appears later is not stale */
-	int fd = socket_try(path);
+	int fd = socket_connect_nowait(path);
 
 	/* Files of other types are never removed. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
@@ -103,7 +103,7 @@ is_in_directory(const char *path)
 int
 rendezvous_connect(const char *path)
 {
-	int fd = socket_try(path), locked, error = errno;
+	int fd = socket_connect_nowait(path), locked, error = errno;
 
 	if (fd < 0 && (error == ECONNREFUSED || error == ENOENT) && is_in_directory(path)) {
 		locked = lock();
@@ -229,7 +229,7 @@ rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 	*r = (struct rendezvous){.fd = -1, .path = automatic ? make_name(pid, why) : strdup(where)};
 	fd = r->path ? rendezvous_listen(r->path) : -1;
 	if (fd >= 0 && stat(r->path, &r->made) == 0)
-		r->fd = proc_claim(fd);
+		r->fd = proc_move_high(fd);
 	if (r->fd < 0) {
 		if (r->path)
 			*why = strdup(error_text(errno));

@@ -193,12 +193,12 @@ frame_put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more
 {
 	struct endpoint *to = &f->to[dir]->end;
 	struct side *back = f->from[direction_back(dir)];
-	uint64_t before = output_so_far(&to->out);
+	uint64_t before = output_total(&to->out);
 	int r = (!more && output_end_line(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
 	/* These bytes must not couple the side whose line is being shown (flow.c): that side has not sent them. */
 	if (back->reading)
-		back->before += output_so_far(&to->out) - before;
+		back->before += output_total(&to->out) - before;
 	return r;
 }
 

@@ -77,7 +77,7 @@ side_line(void *arg, enum input_got got, const struct line *line)
 		return true;
 	back = &f->to[direction_back(s->dir)]->end.out;
 	if (!s->reading)
-		s->before = output_so_far(back);
+		s->before = output_total(back);
 	s->reading = true;
 	if (f->transport->line(s, got, line) < 0)
 		frame_abort(f, "out of memory");
@@ -95,7 +95,7 @@ couple(struct side *s)
 	const struct output *out = &back->end.out;
 
 	if (s->reading)
-		s->coupled = back != s->frame->to[s->dir] && out->full && output_so_far(out) > s->before;
+		s->coupled = back != s->frame->to[s->dir] && out->full && output_total(out) > s->before;
 	s->reading = false;
 }
 
@@ -212,7 +212,7 @@ far_open(struct frame *f, int in, int out)
 int
 stdio_open(struct frame *f)
 {
-	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO);
+	int in = proc_move_high(STDIN_FILENO), out = proc_move_high(STDOUT_FILENO);
 
 	if (in >= 0 && out >= 0 && near_open(f, in, out) == 0)
 		return 0;

@@ -84,7 +84,7 @@ prepare(struct frame *f)
 	pid_t first = cli_started_again();
 	struct timespec wall;
 
-	if (proc_stdio() < 0) {
+	if (proc_open_stdio() < 0) {
 		frame_warn(f, "/dev/null: %s", strerror(errno));
 		return EXIT_FAILED;
 	}

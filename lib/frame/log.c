@@ -78,7 +78,7 @@ frame_log_write(struct frame *f)
 		f->log_failed = true;
 	}
 	f->log_watch.fd = log_waiting(f->log);
-	loop_watch(f->loop, &f->log_watch, POLLOUT);
+	loop_set_events(f->loop, &f->log_watch, POLLOUT);
 }
 
 void

@@ -94,7 +94,7 @@ open_link(struct frame *f)
 		return EXIT_USAGE;
 	}
 	status = stdio_open(f);
-	if (status || far_open(f, proc_claim(LINK_IN), proc_claim(LINK_OUT)) == 0)
+	if (status || far_open(f, proc_move_high(LINK_IN), proc_move_high(LINK_OUT)) == 0)
 		return status;
 	frame_warn(f, "descriptors %d and %d: %s", LINK_IN, LINK_OUT, strerror(errno));
 	return EXIT_FAILED;

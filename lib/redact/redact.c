@@ -207,7 +207,7 @@ context_of_member(const struct redact *r, const struct context *container, const
 			.kind = by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME};
 	else if (container->secret_next && slice_is(c->key, "value"))
 		c->zone = ZONE_NAMED;
-	else if (r->texts && container->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
+	else if (r->all_texts && container->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
 		c->zone = ZONE_FREE;
 }
 
@@ -286,7 +286,7 @@ walk_string(struct redact *r, const struct walk *w, struct slice value, const st
 			return -1;
 		container->secret_next = names_secret(container->object, plain);
 	}
-	if (r->texts && !is_word(c, value))
+	if (r->all_texts && !is_word(c, value))
 		return hit_whole(r, w, value, REDACT_TEXT);
 	return search_string(r, w, value, !c->key.p);
 }

@@ -20,9 +20,9 @@ struct redact_stream {
 	struct buf tail; /* the last bytes of the latest chunk */
 };
 
-/* Zeroed and with `texts` set it is ready. Callers also count `lines`; the other members are for lib/redact alone. */
+/* Zeroed and with `all_texts` set it is ready. Callers also count `lines`; the other members are for lib/redact alone. */
 struct redact {
-	bool texts; /* all texts are replaced, too */
+	bool all_texts;     /* all texts are replaced, too */
 	struct buf text;    /* the latest copy of a line */
 	struct buf hits;    /* n struct redact_hit of the current line */
 	struct buf splices; /* the struct splice that replace the hits */

@@ -39,7 +39,7 @@ watch_input(struct endpoint *e)
 	/* While paused, only a hang-up is watched for; poll reports a socket's only on request. */
 	short hangup = e->hung_up ? LOOP_PAUSED : e->in.io.kind == IO_SOCKET ? system_hangup : 0;
 
-	loop_watch(e->loop, &e->readable, e->paused ? hangup : POLLIN);
+	loop_set_events(e->loop, &e->readable, e->paused ? hangup : POLLIN);
 }
 
 /* Reads once. Did bytes come? */
@@ -188,7 +188,7 @@ flush(void *arg)
 		emit(e, ENDPOINT_CLOSED);
 		return;
 	}
-	loop_watch(e->loop, &e->writable, e->out.n > 0 ? POLLOUT : 0);
+	loop_set_events(e->loop, &e->writable, e->out.n > 0 ? POLLOUT : 0);
 	if (e->out.written > before)
 		emit(e, ENDPOINT_WROTE);
 }
@@ -310,6 +310,6 @@ endpoint_abort(struct endpoint *e)
 	e->in.start = e->in.searched = e->in.end;
 	e->in.ended = true;
 	e->again = e->more = e->paused = false;
-	loop_watch(e->loop, &e->readable, LOOP_PAUSED);
+	loop_set_events(e->loop, &e->readable, LOOP_PAUSED);
 	loop_add_task(e->loop, &e->reads);
 }

@@ -280,7 +280,7 @@ loop_run(struct loop *l)
 }
 
 int
-loop_turn(struct loop *l)
+loop_run_once(struct loop *l)
 {
 	run_tasks(l);
 	return loop_system_prepare(l) < 0 ? -1 : run_ready(l, 0);

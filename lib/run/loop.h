@@ -70,7 +70,7 @@ void loop_free(struct loop *);
 void loop_add_fd(struct loop *, struct loop_fd *);
 void loop_remove_fd(struct loop *, struct loop_fd *);
 /* Changes the events that are watched for. To be called also after f->fd was changed. */
-void loop_watch(struct loop *, struct loop_fd *, short events);
+void loop_set_events(struct loop *, struct loop_fd *, short events);
 void loop_add_timer(struct loop *, struct loop_timer *, uint64_t after_us);
 void loop_remove_timer(struct loop *, struct loop_timer *);
 void loop_add_task(struct loop *, struct loop_task *);
@@ -89,6 +89,6 @@ int loop_run(struct loop *);
 void loop_stop(struct loop *);
 
 /* Handles the ready descriptors, due timers and tasks, and does not wait. 0, or -1 with errno. */
-int loop_turn(struct loop *);
+int loop_run_once(struct loop *);
 
 #endif

@@ -157,7 +157,7 @@ is_settled(const struct loop_fd *f)
 }
 
 void
-loop_watch(struct loop *l, struct loop_fd *f, short events)
+loop_set_events(struct loop *l, struct loop_fd *f, short events)
 {
 	f->events = events;
 	if (!f->added || f->changed || is_settled(f))
@@ -170,7 +170,7 @@ void
 loop_system_add(struct loop *l, struct loop_fd *f)
 {
 	f->watched = f->file = f->changed = false;
-	loop_watch(l, f, f->events);
+	loop_set_events(l, f, f->events);
 }
 
 void

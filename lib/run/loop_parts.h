@@ -30,7 +30,7 @@ void loop_signal(struct loop *, int signal);
 /* Does its owner want the descriptor watched? */
 bool loop_wants(const struct loop_fd *);
 
-/* --- the system's part has these, and loop_watch --- */
+/* --- the system's part has these, and loop_set_events --- */
 
 /* Begins to catch the signals of the mask, which the loop has blocked. 0, or -1 with errno; loop_system_close follows in any case. */
 int loop_system_open(struct loop *);

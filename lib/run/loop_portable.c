@@ -90,7 +90,7 @@ loop_system_close(struct loop *l)
 /* --- descriptors --- */
 
 void
-loop_watch(struct loop *l, struct loop_fd *f, short events)
+loop_set_events(struct loop *l, struct loop_fd *f, short events)
 {
 	(void)l;
 	f->events = events;

@@ -8,7 +8,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/log_file.h"
 
-enum { MUCH = 64 * 1024 }; /* bytes: out_print_much writes from this size on */
+enum { MUCH = 64 * 1024 }; /* bytes: out_print_if_large writes from this size on */
 
 static void
 report(const char *tool, char *why)
@@ -92,14 +92,14 @@ out_print(struct out *o)
 }
 
 void
-out_print_much(struct out *o)
+out_print_if_large(struct out *o)
 {
 	if (out_buf(o)->n >= MUCH)
 		out_print(o);
 }
 
 bool
-out_failed(const struct out *o)
+out_has_lost(const struct out *o)
 {
 	return log_lost(o->log) > 0;
 }

@@ -32,8 +32,8 @@ void out_commit(struct out *, size_t before, int r);
 /* Writes the queue, and waits for the reader. */
 void out_print(struct out *);
 /* As out_print, once the queue has enough bytes for a large write. */
-void out_print_much(struct out *);
+void out_print_if_large(struct out *);
 /* Has a record been lost? */
-bool out_failed(const struct out *);
+bool out_has_lost(const struct out *);
 
 #endif

@@ -47,7 +47,7 @@ int output_take(struct output *, struct buf *to);
 void output_fail(struct output *, int error);
 /* How many bytes have been queued, in all. */
 static inline uint64_t
-output_so_far(const struct output *out)
+output_total(const struct output *out)
 {
 	return out->written + out->discarded + out->queued;
 }

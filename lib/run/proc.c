@@ -54,9 +54,9 @@ make_environment(const struct proc_spec *spec)
 		e[count++] = spec->variables[i];
 	if (spec->ucspi)
 		e[count++] = "PROTO=ACP";
-	if (spec->again) {
+	if (spec->first_pid) {
 		e[count] = (char *)(e + n + more + 3);
-		snprintf(e[count++], last, "%s%ld", restarted, (long)spec->again);
+		snprintf(e[count++], last, "%s%ld", restarted, (long)spec->first_pid);
 	}
 	e[count] = NULL;
 	return e;
@@ -67,8 +67,8 @@ static int
 raise_above(const struct proc_spec *spec, int fd, int lowest)
 {
 	for (size_t i = 0; i < spec->nfds; i++)
-		if (spec->fds[i].as >= lowest)
-			lowest = spec->fds[i].as + 1;
+		if (spec->fds[i].number >= lowest)
+			lowest = spec->fds[i].number + 1;
 	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
 }
 
@@ -88,7 +88,7 @@ set_descriptors(const struct proc_spec *spec)
 	if (proc_close_others(true) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (dup2(moved[i], fds[i].as) < 0)
+		if (dup2(moved[i], fds[i].number) < 0)
 			return -1;
 	return 0;
 }
@@ -555,7 +555,7 @@ proc_start_piped(const struct proc_spec *spec, size_t n, int ours[], enum proc_s
 }
 
 int
-proc_stdio(void)
+proc_open_stdio(void)
 {
 	/* open returns the lowest free number: in ascending order that is the closed one. */
 	for (int fd = 0; fd <= 2; fd++)
@@ -571,9 +571,9 @@ proc_copy(int fd)
 }
 
 int
-proc_claim(int fd)
+proc_move_high(int fd)
 {
 	int own = proc_raise(fd);
 
-	return own < 0 || proc_stdio() == 0 ? own : proc_close(own);
+	return own < 0 || proc_open_stdio() == 0 ? own : proc_close(own);
 }

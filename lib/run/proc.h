@@ -8,7 +8,7 @@
 
 /* The child gets our descriptor `ours` under the number `as`. */
 struct proc_fd {
-	int ours, as;
+	int ours, number; /* our descriptor, and its number in the child */
 };
 
 enum { PROC_FDS = 8 };
@@ -20,7 +20,7 @@ struct proc_spec {
 	const struct proc_fd *fds; /* at most PROC_FDS; 0, 1 and 2 are inherited unless listed, every other descriptor is closed */
 	size_t nfds;
 	bool ucspi;               /* sets PROTO=ACP in the child's environment; else PROTO is removed */
-	pid_t again;              /* for a restart: sets ACP_RESTARTED to this, the pid of the first process; 0: it is removed */
+	pid_t first_pid;          /* of a restart: the first process, for ACP_RESTARTED in the environment; 0: that is removed */
 	int death_signal;         /* the child gets it when we die, where the system can send it (Linux); 0: none */
 	int directory;            /* a descriptor of the child's working directory; 0: ours */
 	char *const *variables;   /* NAME=VALUE, NULL-terminated: replace ours in the child's environment; or NULL */
@@ -78,11 +78,11 @@ int proc_pipes(size_t n, int theirs[], int ours[]);
  * Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file gets these numbers. At 1 it is opened for reading: writes
  * fail there, as on a closed descriptor. 0, or -1 with errno.
  */
-int proc_stdio(void);
+int proc_open_stdio(void);
 /* Copies a descriptor to a number above 7, close-on-exec. The copy, or -1 with errno. */
 int proc_copy(int fd);
 /* Moves a descriptor to a number above 7, close-on-exec. /dev/null takes the place of 0, 1 or 2. The new number, or -1 with errno. */
-int proc_claim(int fd);
+int proc_move_high(int fd);
 
 /*
  * A guardian is a small process that knows the process groups of our children. If we are killed, it sends them SIGTERM and two seconds

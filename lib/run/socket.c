@@ -91,7 +91,7 @@ socket_connect(const char *path)
 }
 
 int
-socket_try(const char *path)
+socket_connect_nowait(const char *path)
 {
 	return connect_to(path, O_NONBLOCK);
 }

@@ -16,7 +16,7 @@ int socket_accept(int listener);
 /* Connects, and may wait for the listener. The descriptor, or -1 with errno. */
 int socket_connect(const char *path);
 /* As socket_connect, but never waits, and the descriptor does not block. EAGAIN: the listener's queue is full. */
-int socket_try(const char *path);
+int socket_connect_nowait(const char *path);
 
 /* Makes two sockets that are connected with each other, close-on-exec. 0, or -1 with errno. */
 int socket_pair(int ends[2]);

@@ -73,13 +73,13 @@ on_response(void *arg, short revents)
 	struct watch_guest *g = arg;
 	struct attached to;
 	char *why = NULL, hop[24];
-	int r = attach_go_on(&g->asked, &to, &why);
+	int r = attach_continue(&g->asked, &to, &why);
 
 	(void)revents;
 	if (r > 0)
 		return;
 	loop_remove_fd(g->loop, &g->response);
-	attach_give_up(&g->asked);
+	attach_close(&g->asked);
 	if (r == 0) {
 		snprintf(hop, sizeof(hop), "%llu", (unsigned long long)to.hop);
 		g->records = recording_of_lines(hop);
@@ -125,7 +125,7 @@ watch_detach(struct watch_guest *g)
 		return;
 	if (g->response.added)
 		loop_remove_fd(g->loop, &g->response);
-	attach_give_up(&g->asked);
+	attach_close(&g->asked);
 	endpoint_close(&g->end);
 	recording_close(g->records);
 	free(g);

@@ -263,7 +263,7 @@ read_all(struct files *f)
 	bool follow = w->frame->follow && f->regular;
 	ssize_t n = 1;
 
-	while (!f->stopped && !w->done && !w->leave && !out_failed(&w->out)) {
+	while (!f->stopped && !w->done && !w->leave && !out_has_lost(&w->out)) {
 		/* In a file that is followed, a line without a newline may go on. */
 		if (n == 0 && follow)
 			f->in.ended = false;
@@ -273,9 +273,9 @@ read_all(struct files *f)
 			return 0;
 		if (n == 0 && look_again(f) < 0)
 			return -1;
-		if (f->loop && loop_turn(f->loop) < 0)
+		if (f->loop && loop_run_once(f->loop) < 0)
 			return -1;
-		out_print_much(&w->out);
+		out_print_if_large(&w->out);
 		n = input_fill(&f->in);
 		if (n > 0)
 			f->waited = 0;
@@ -307,7 +307,7 @@ read_file(struct files *f, int fd)
 		read_all(f) < 0)
 		operands_fail(&w->operands);
 	/* A tool that stops early has what it asked for. */
-	if (f->stopped || w->done || w->leave || out_failed(&w->out))
+	if (f->stopped || w->done || w->leave || out_has_lost(&w->out))
 		w->operands.found = true;
 	f->cut |= w->operands.failed;
 	if (f->lines && recording_missed(f->lines, w->operands.found, &missed) && buf_string(&missed) && w->operands.found)
@@ -369,7 +369,7 @@ watch_files(struct watch *w)
 	}
 	if (status == 0 && w->line)
 		operands_lines(in, read_report_line, w);
-	while (status == 0 && !w->line && !w->done && !f.stopped && !out_failed(&w->out) && (fd = operands_open(in)) >= 0)
+	while (status == 0 && !w->line && !w->done && !f.stopped && !out_has_lost(&w->out) && (fd = operands_open(in)) >= 0)
 		read_file(&f, fd);
 	in->any |= w->any;
 	w->file = NULL;

@@ -76,7 +76,7 @@ watch_missed(struct watch *w)
 {
 	SCOPED struct buf text = {0};
 
-	if (!w->any || w->failed || (w->out.log && out_failed(&w->out)) || !(w->select ? select_missed(w->select, &text) : choice_missed(&w->choice, &text)))
+	if (!w->any || w->failed || (w->out.log && out_has_lost(&w->out)) || !(w->select ? select_missed(w->select, &text) : choice_missed(&w->choice, &text)))
 		return false;
 	watch_say(w, "%s", buf_string(&text) ? text.p : "nothing is selected");
 	return true;

@@ -24,7 +24,7 @@ expect(bool ok)
 static void
 turn(struct loop *loop)
 {
-	expect(loop_turn(loop) == 0);
+	expect(loop_run_once(loop) == 0);
 }
 
 static void

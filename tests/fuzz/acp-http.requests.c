@@ -21,7 +21,7 @@ static void
 turn(struct server *s, int times)
 {
 	for (; times > 0; times--)
-		expect(loop_turn(s->service.loop) == 0);
+		expect(loop_run_once(s->service.loop) == 0);
 }
 
 static void

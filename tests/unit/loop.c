@@ -202,7 +202,7 @@ replace(void *arg, short revents)
 	note("first ");
 	loop_remove_fd(loop, &fds[0]);
 	fds[1].fd = -1;
-	loop_watch(loop, &fds[1], POLLIN);
+	loop_set_events(loop, &fds[1], POLLIN);
 	loop_add_fd(loop, arg);
 }
 
@@ -250,7 +250,7 @@ test_paused(void)
 	loop_add_timer(loop, &timers[0], 1000);
 	run();
 	CHECK_STR(log_text, "timer ");
-	loop_watch(loop, &fds[0], 0);
+	loop_set_events(loop, &fds[0], 0);
 	run();
 	CHECK_STR(log_text, "fd ");
 	close(p[0]);
@@ -268,7 +268,7 @@ count_call(void *arg, short revents)
 
 	CHECK(revents & POLLIN);
 	called[i]++;
-	loop_watch(loop, f, LOOP_PAUSED);
+	loop_set_events(loop, f, LOOP_PAUSED);
 	if (++calls == 150)
 		loop_stop(loop);
 }
@@ -321,11 +321,11 @@ test_shared_and_file(void)
 	CHECK_STR(log_text, "second ");
 	CHECK(called[0] == 0 && called[2] == 0);
 	CHECK(write(sides[1], "x", 1) == 1);
-	loop_watch(loop, &many[1], 0);
+	loop_set_events(loop, &many[1], 0);
 	calls = 148;
 	run();
 	CHECK(called[0] == 1 && called[2] == 1);
-	loop_watch(loop, &many[2], POLLIN);
+	loop_set_events(loop, &many[2], POLLIN);
 	calls = 149;
 	run();
 	CHECK(called[0] == 1 && called[2] == 2);
