@@ -1,4 +1,4 @@
-/* --answer, --permit, --permit-by and --deny: requests that get their response here and are not forwarded. */
+/* --answer, --permit, --permit-by and --deny: responds to requests in place of their receiver. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -10,10 +10,10 @@ struct question {
 	struct inject *inject;
 	const struct answer *rule;
 	struct permit *program;
-	struct held *held; /* NULL: attached, where nothing can be held */
+	struct held *held; /* the request; NULL: attached, where no message can be held */
 };
 
-/* held: of a request that is not being shown. */
+/* Responds to a request with a result. held: the request, unless it is the shown one; NULL also when attached. 0 or -1. */
 static int
 respond(struct inject *in, const struct msg *request, struct held *held, struct slice result)
 {
@@ -71,7 +71,7 @@ answer_withdraw(struct passing *p)
 			step = q->held ? STEP_GONE : STEP_ON;
 			r |= q->held ? frame_reply_error(f, q->held, ACP_ERR_CANCELLED, "cancelled") : 0;
 		} else if (p->dir == ACP_DOWN && m->what == ACP_SESSION_CANCEL && slice_eq(msg_session(m), msg_session(&asked))) {
-			/* The client cannot respond to what it has not seen. */
+			/* The client cannot respond to a request that it has not seen. */
 			text.n = 0;
 			r |= q->held ? msg_make_result(&text, asked.id, slice_of(cancelled)) || later_add(&p->later, ACP_DOWN, buf_slice(&text), NULL) : 0;
 		} else if (p->dir == ACP_UP || m->kind != MSG_RESPONSE || !msg_same_id(asked.id, m->id)) {
@@ -103,7 +103,7 @@ answer_close(void *state, struct frame *f)
 
 /* --- rules --- */
 
-/* Appends the result that the program makes of the request; nothing if it makes none: then the next rule is tried. 0 or -1. */
+/* Appends the program's result for the request; nothing if the program has no output: then the next rule is tried. 0 or -1. */
 static int
 result_of(struct passing *p, const struct answer *a, struct buf *to)
 {
@@ -163,7 +163,7 @@ answer_message(struct passing *p)
 	return step;
 }
 
-/* The rules that follow apply. */
+/* Applies the rules after the rule whose program did not decide. */
 static void
 go_on(struct question *q, struct passing *p, enum permit_outcome outcome)
 {

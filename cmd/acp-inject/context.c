@@ -1,4 +1,4 @@
-/* --prepend, --append and --mcp-server: what is added to prompts and to new sessions. */
+/* --prepend, --append and --mcp-server: adds texts to prompts, and servers to new sessions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ context_server(const char *server, struct buf *to)
 		return "expected a JSON object";
 	if (json_type(name) != JSON_STRING)
 		return "a server without a name";
-	/* A message is one line. */
+	/* A message is one line: newlines between the server's values become blanks. */
 	for (i = from; i < to->n; i++)
 		if (to->p[i] == '\n' || to->p[i] == '\r')
 			to->p[i] = ' ';
@@ -64,7 +64,7 @@ splice_message(struct passing *p, const struct splice *s, size_t n)
 	return splice_write(p->message.msg.text, s, n, &text) || passing_become(p, buf_slice(&text)) ? -1 : 0;
 }
 
-/* The end of the last entry of an object or array; *any: whether it has an entry. */
+/* Returns the end of the last entry of an object or array; in an empty one, the place after its bracket. *any: is it not empty? */
 static const char *
 end_of_entries(struct slice container, bool *any)
 {
@@ -79,7 +79,7 @@ end_of_entries(struct slice container, bool *any)
 
 /* --- prompts --- */
 
-/* The blocks that go to one end of a prompt, with commas between them. */
+/* Appends the text blocks for the beginning or (append) the end of a prompt. Reports and omits an unreadable file. 0 or -1. */
 static int
 blocks(struct passing *p, bool append, struct buf *to)
 {
@@ -129,7 +129,7 @@ prompt_message(struct passing *p)
 	struct inject *in = p->inject;
 	struct slice prompt = json_get(p->message.msg.params, acp_prompt);
 
-	/* With a text before or after it, it would not be a command any more. */
+	/* A slash command with a text before or after it would not be a command any more. */
 	if (commands_prompt(in->commands, &p->message.msg))
 		return STEP_ON;
 	if (!in->options->every && passing_was_applied(p, RULE_CONTEXT))
@@ -143,7 +143,7 @@ prompt_message(struct passing *p)
 
 /* --- servers --- */
 
-/* Adds the server to the list; where there is no list, or null, adds a list to params. */
+/* Adds the server to the list; if params has no list, or null, adds a list. */
 static int
 into_servers(struct passing *p, struct slice list, struct slice server)
 {

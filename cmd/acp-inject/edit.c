@@ -4,7 +4,7 @@
 
 #include "cmd/acp-inject/inject.h"
 
-/* Does this output replace the message? A response must reach the sender of its request. */
+/* May this output replace the message? A request and its response must keep their id: the sender of the request waits for it. */
 static bool
 is_same_message(const struct msg *was, const struct msg *is)
 {
@@ -13,7 +13,7 @@ is_same_message(const struct msg *was, const struct msg *is)
 	return was->kind == MSG_NOTIFICATION ? slice_eq(was->method, is->method) : msg_same_id(was->id, is->id);
 }
 
-/* Are all of them messages? Then *carrier is the one that goes on as the message, or their number. */
+/* Are all outputs messages? If not, reports that. *carrier: the index of the output that replaces the message; o->n: none does. */
 static bool
 check(struct passing *p, const struct outputs *o, size_t *carrier)
 {
@@ -33,13 +33,13 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 		if (*carrier == o->n && is_same_message(&p->message.msg, &m))
 			*carrier = i;
 	}
-	/* Nobody waits for a notification: any output may replace it. */
+	/* A notification has no response, so any output may replace it. */
 	if (*carrier == o->n && p->message.msg.kind == MSG_NOTIFICATION)
 		*carrier = 0;
 	return true;
 }
 
-/* Drops the message; a request gets an error response, so that its sender does not wait for ever. */
+/* Drops the message. A request gets an error response, so that its sender does not wait for ever. */
 static enum step
 drop(struct passing *p)
 {
@@ -60,14 +60,14 @@ drop(struct passing *p)
 	return STEP_GONE;
 }
 
-/* Sends the outputs before the carrier before it, and those after the carrier after it. */
+/* Replaces the message by the carrier; sends outputs before the carrier at once, and later outputs after the message. 0 or -1. */
 static int
 send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
 {
 	struct slice text = outputs_at(o, i);
 	SCOPED struct buf made = {0};
 
-	/* Peers refuse a message without jsonrpc; only that of one which came without accepts it. */
+	/* Peers refuse a message without jsonrpc. But if the edited message came without jsonrpc, its receiver accepts that. */
 	if ((i != carrier || json_get(o->input, "jsonrpc").p) && !json_get(text, "jsonrpc").p) {
 		if (buf_add_string(&made, "{\"jsonrpc\":\"2.0\",") < 0 || buf_add(&made, text.p + 1, text.n - 1) < 0)
 			return -1;

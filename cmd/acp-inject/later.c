@@ -1,4 +1,4 @@
-/* Messages that are sent after another one. */
+/* A list of messages to send after another message. */
 #include <stdlib.h>
 #include <utlist.h>
 

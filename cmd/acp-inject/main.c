@@ -1,4 +1,4 @@
-/* acp-inject: edits a stream of ACP messages, adds to it, responds instead of the client. */
+/* acp-inject: edits the messages of a stream, responds to requests, adds context, and sends messages of its own. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "lib/recording/home.h"
 #include "lib/run/proc.h"
 
-/* One option a line, with its unit and default. The shell completes options and words from it. */
+/* One option a line, with its unit and default. Completion of the shell reads options and words from this text. */
 static const char help[] =
 	"usage: acp-inject [OPTION]... [-- COMMAND [ARG]...]\n"
 	"Edits messages, answers requests, and sends messages of its own. JQ is a jq\n"
@@ -62,16 +62,16 @@ static const char help[] =
 
 struct arguments {
 	struct options options;
-	char **words;             /* all of the command line */
-	/* What is only known when all options have been read. */
+	char **words;             /* argv */
+	/* Programs are compiled when all options have been read, because --arg may come after them. */
 	const char *edit, *edit_file;
-	struct buf program;       /* the file's */
-	const char **wheres;      /* --where, NULL-terminated or NULL: compiled when all variables are known */
+	struct buf program;       /* the content of edit_file */
+	const char **wheres;      /* --where, NULL-terminated or NULL */
 	struct jqprog_var *args;  /* --arg and --argjson */
 	size_t nargs;
 };
 
-/* Stores a text that is freed with the options. NULL: dies, out of memory. */
+/* Keeps a text, to be freed with the options, and returns it. NULL ends the process: out of memory. */
 static const char *
 keep(struct options *o, char *text)
 {
@@ -81,14 +81,14 @@ keep(struct options *o, char *text)
 	return o->texts[o->ntexts++] = text;
 }
 
-/* What a rule is called in diagnostics: the option with its argument up to `end`. */
+/* Returns the name of a rule in diagnostics: the option with its argument up to `end`. */
 static const char *
 rule_name(struct options *o, const struct cli_argument *t, const char *end)
 {
 	return keep(o, bytes_printf("--%s %.*s", t->option->name, (int)(end - t->argument), t->argument));
 }
 
-/* Those messages whose method is [name, end). */
+/* Returns a selection of the messages whose method matches the pattern in [name, end). */
 static struct select *
 by_method(struct options *o, const struct cli_argument *t, const char *name, const char *end)
 {
@@ -116,7 +116,7 @@ parse_program(const struct cli_argument *t)
 
 enum { ARG_TEXT, ARG_JSON };
 
-/* The word after the name is the value. */
+/* Reads the name, which is the option's argument, and the value, which is the next word. */
 static void
 parse_arg(const struct cli_argument *t)
 {
@@ -218,7 +218,7 @@ parse_permit(const struct cli_argument *t)
 		.select = by_method(o, t, method, method + strlen(method)), .text = argument});
 }
 
-/* "CODE," in front of an error's message: returns what follows it. Without one the message is all. */
+/* Reads "CODE," before an error's message, and returns the message. Without a code, leaves *code. */
 static const char *
 error_code(const struct cli_argument *t, const char *message, int *code)
 {
@@ -253,7 +253,7 @@ parse_deny(const struct cli_argument *t)
 	add_answer(o, a);
 }
 
-/* The number of the word up to the next colon, after which *at then is; -1 where it is none of them. */
+/* Returns the index in words of the word at *at, and moves *at past the colon that follows. -1: words does not have it. */
 static int
 word(const char **at, const char *const *words)
 {
@@ -324,7 +324,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* --- when all are read --- */
+/* --- when all options have been read --- */
 
 static struct jqprog *
 compile(const struct arguments *a, const char *rule, const char *program)
@@ -376,7 +376,7 @@ static const struct cli_rule combinations[] = {
 	{NULL, NULL, NULL},
 };
 
-/* Where acp-tap records a server: in the directory mcp beside the session's recordings, where none of them is looked for. */
+/* Returns where acp-tap records a server: in mcp, beside the recordings of sessions, so that it is not taken for one of them. */
 static char *
 wrap_output(const struct options *o)
 {
@@ -384,7 +384,7 @@ wrap_output(const struct options *o)
 	SCOPED struct buf text = {0};
 	int r = 0;
 
-	/* For acp-tap to expand: after acp-inject one % of two is left. */
+	/* acp-tap expands each % of home. Here % is doubled, because put_word makes one % of two. */
 	for (const char *p = home; r == 0 && *p; p++) {
 		if (p == base)
 			r = buf_add_string(&text, "mcp/%n-");
@@ -405,7 +405,7 @@ read_wrap(struct options *o)
 	size_t n = 0;
 	char *path;
 
-	/* A word before it, so that what needs a shell is seen: it would not get the arguments that follow. */
+	/* The first word shows whether proc_words takes a shell, which would not give the server's arguments to the command. */
 	if (buf_printf(&command, "- %s", by_tap ? "acp-tap -o auto --" : o->wrap_mcp) < 0 || !buf_string(&command) ||
 		!(o->wrap = proc_words(command.p)))
 		cli_no_memory(tool_name);
@@ -423,7 +423,7 @@ read_wrap(struct options *o)
 		return;
 	if (strcmp(o->wrap[n - 2], "--") != 0)
 		cli_die(EXIT_USAGE, tool_name, "--wrap-mcp %s: expected -- at its end, after which the server's command goes", o->wrap_mcp);
-	/* Beside us, because agents may have a short PATH. */
+	/* Agents may have a short PATH, so the program is looked for beside acp-inject. */
 	path = proc_beside(o->wrap[0]);
 	if (path && access(path, X_OK) == 0)
 		o->wrap[0] = (char *)(size_t)keep(o, path);

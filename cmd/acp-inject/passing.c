@@ -1,12 +1,12 @@
-/* A message on its way through the rules: what programs make of it, and what is reported. */
+/* A message on its way through the rules: runs programs on it, changes it, and reports failures. */
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
 
-/* How many kinds of failures are reported and remembered: a peer's method names must not fill the memory. */
+/* The most kinds of failures that are reported and remembered: a peer's method names must not fill the memory. */
 enum { REPORTED_MOST = 1000 };
 
-/* --- what programs make of it --- */
+/* --- outputs of programs --- */
 
 static bool
 add_output(void *arg, struct slice output)
@@ -71,7 +71,7 @@ passing_was_applied(struct passing *p, size_t rule)
 	const bool *applied;
 
 	p->session = id.p ? sessions_find(all, id) : NULL;
-	/* One that only updates have named so far. */
+	/* The filter does not show updates to `sessions`: a session that only updates have named is not known yet. */
 	if (id.p && !p->session && p->message.msg.what == ACP_SESSION_UPDATE && sessions_see(all, &p->message, NULL) == 0)
 		p->session = sessions_find(all, id);
 	applied = p->session ? p->session->data : NULL;
@@ -107,14 +107,14 @@ report_failure(struct inject *in, const char *rule, const struct message *messag
 		name.p ? name.p : "", why, then);
 }
 
-/* Failures that differ in a value only are one kind. Where a kind cannot be kept, its failure is not reported: it would be each time. */
+/* Failures that differ in a value only are one kind. A kind that cannot be kept is not new: it would be reported each time. */
 static bool
 is_new_kind(struct inject *in, const char *rule, const char *why, const struct message *message)
 {
 	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
 	SCOPED struct buf kind = {0};
 
-	/* Neither words nor JSON text hold a NUL. */
+	/* A kind stands between two NULs: neither its words nor JSON text contain a NUL. */
 	if (buf_add(&kind, "", 1) < 0 || buf_printf(&kind, "%s %d ", rule, (int)message->msg.kind) < 0 ||
 		buf_add(&kind, why, strcspn(why, "0123456789\"({[")) < 0 || buf_add_slice(&kind, method) < 0 ||
 		buf_add_slice(&kind, update) < 0 || buf_add(&kind, "", 1) < 0)

@@ -1,4 +1,4 @@
-/* --send: sends messages of its own before, after or on the response to others. */
+/* --send: sends acp-inject's own messages before or after other messages, or before a response goes on. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -9,16 +9,16 @@ struct waiting {
 	struct waiting *next;
 	struct held *held;
 	enum acp_direction dir;
-	unsigned open;       /* how many requests it waits for */
-	bool asked[ACP_DIRECTIONS]; /* by direction: one of them was sent this way */
-	struct later *later; /* messages to send after it */
+	unsigned open;       /* the number of requests that the response waits for */
+	bool asked[ACP_DIRECTIONS]; /* the directions in which these requests were sent */
+	struct later *later; /* messages to send after the response */
 };
 
 /* A request of acp-inject that has no response yet. */
 struct own_request {
 	struct own_request *next;
 	char *method;
-	struct waiting *waiting; /* the response that is held for it; or NULL */
+	struct waiting *waiting; /* the response that is held for this request; or NULL */
 };
 
 /* --- what is sent --- */
@@ -30,7 +30,7 @@ struct outgoing {
 	bool request;
 };
 
-/* Reads an output of a program. Returns 0, or -1 when out of memory. *why: what is wrong with it, or NULL. */
+/* Reads an output of a program. *why: what is wrong with the output, or NULL. 0, or -1 out of memory. */
 static int
 read_message(struct slice text, struct outgoing *m, const char **why)
 {
@@ -66,7 +66,7 @@ own_request_free(struct inject *in, struct own_request *request)
 	free(request);
 }
 
-/* Sends it after the message (SEND_AFTER), or at once. w: the response that waits for it. */
+/* Sends an outgoing message after the passing message (SEND_AFTER), or at once. w: the response that waits for it. 0 or -1. */
 static int
 send_one(struct passing *p, const struct send *s, const struct outgoing *m, struct waiting *w)
 {
@@ -111,7 +111,7 @@ is_due(struct passing *p, const struct send *s)
 	return select_match(s->select, &p->message, &why);
 }
 
-/* Sends all outputs of a rule, or none if one of them is not a message. Returns 0, or -1 when out of memory. */
+/* Sends all outputs of a rule, or, if one of them is not a message, none. 0, or -1 out of memory. */
 static int
 send_outputs(struct passing *p, const struct send *s, const struct outputs *o, struct waiting *w)
 {
@@ -234,7 +234,7 @@ send_side_ended(struct inject *in, enum acp_side side)
 	struct waiting *w, *next;
 
 	LL_FOREACH_SAFE(in->waiting, w, next) {
-		/* The agent's input stays open for what is held in its direction: that must not wait for ever. */
+		/* A response that is held on its way to the agent keeps the agent's input open: it must not wait for ever. */
 		if (side != ACP_CLIENT || w->dir == ACP_DOWN || w->asked[ACP_UP])
 			release_response(in, w);
 	}

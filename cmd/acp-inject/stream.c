@@ -1,4 +1,4 @@
-/* The filter: each message goes through the rules. */
+/* The filter: passes each message through the rules. */
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
@@ -15,7 +15,7 @@ send_later(struct inject *in)
 		inject_failed(in);
 }
 
-/* An agent may number the sessions of each connection anew: nothing was applied in a new one. */
+/* Forgets which rules were applied in a session that ends or begins: a new session may get the id of an earlier one. */
 static void
 on_session(void *arg, const struct session_event *e)
 {
@@ -50,7 +50,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	if (why)
 		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
 	free(why);
-	/* Updates open no session; there are many. What is shown again has been seen. */
+	/* Updates are skipped: there are many, and they open no session. A request that is shown again has been seen before. */
 	if (in->sessions && !in->resume && message->msg.what != ACP_SESSION_UPDATE && sessions_see(in->sessions, message, NULL) < 0)
 		inject_failed(in);
 	if (!chosen)
@@ -67,7 +67,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	buf_free(&p.text);
 	if (in->stopped)
 		return VERDICT_DROP;
-	/* An attached acp-inject is not the only receiver of a request: the client may respond first. */
+	/* An attached acp-inject cannot keep a request from the client, which may respond first. */
 	if (step == STEP_GONE && in->options->frame.attach)
 		return VERDICT_PASS;
 	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;
@@ -117,13 +117,13 @@ end(void *state, struct frame *f)
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
-/* What the filter needs of the transport. */
+/* Returns the needs of the filter (FILTER_EDITS, ...). */
 static unsigned
 needs(const struct options *o)
 {
 	bool edits = o->edit || o->ncontexts || o->nservers || o->wrap, permits = true;
 
-	/* Who only sends messages after those of others edits nothing; nor does who permits beside the client. */
+	/* Sending after other messages is not an edit; nor, when attached, is a response to a permission request. */
 	for (size_t i = 0; i < o->nsends; i++)
 		edits |= o->sends[i].when != SEND_AFTER;
 	for (size_t i = 0; i < o->nanswers; i++)

@@ -1,8 +1,8 @@
-/* --wrap-mcp: a command goes before that of each MCP server. */
+/* --wrap-mcp: puts the words of a command before the command of each MCP server. */
 #include "cmd/acp-inject/inject.h"
 #include "lib/recording/home.h"
 
-/* Appends a word of the command as a JSON string, for a server of this name. */
+/* Appends a word of --wrap-mcp as a JSON string, with the server's name for %n and % for %%. */
 static int
 put_word(struct buf *to, const char *word, struct slice name)
 {
@@ -19,7 +19,7 @@ put_word(struct buf *to, const char *word, struct slice name)
 	return r < 0 ? -1 : json_quote(buf_slice(&text), to);
 }
 
-/* Appends the arguments: what is left of the command, and the server's own, which becomes one. name: of the server. */
+/* Appends arguments: the words of --wrap-mcp after its first, and then the server's command. name: of the server. */
 static int
 put_arguments(struct buf *to, char *const *words, struct slice name, struct slice command)
 {
@@ -29,7 +29,7 @@ put_arguments(struct buf *to, char *const *words, struct slice name, struct slic
 	return buf_add_slice(to, command);
 }
 
-/* Appends the text from `from` to the end of the server, wrapped. */
+/* Appends the message's text from `from` to the end of the server, whose command is wrapped if it is a stdio server. */
 static int
 put_server(struct passing *p, const char *from, struct slice server, struct buf *to)
 {
