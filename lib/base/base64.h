@@ -6,7 +6,7 @@
 
 /* Appends the bytes as base64. 0, or -1 out of memory. */
 int base64_encode(struct slice bytes, struct buf *to);
-/* Appends the bytes that the text encodes; its padding may be missing. 0; 1 where it is not base64; -1 out of memory. */
+/* Appends the bytes that the text encodes; its padding may be missing. 0; 1: the text is not base64; -1 out of memory. */
 int base64_decode(struct slice text, struct buf *to);
 
 #endif

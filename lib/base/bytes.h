@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes that somebody else owns. p is NULL where there is nothing at all. */
+/* Bytes that the slice does not own. p NULL: there is no value, in contrast to an empty one. */
 struct slice {
 	const char *p;
 	size_t n;
 };
 
-/* Bytes of our own that grow. Zero it to begin. */
+/* Bytes that the buffer owns, and that grow. Zero it to begin; buf_free frees the bytes and zeroes it again. */
 struct buf {
 	char *p;
 	size_t n, cap;
@@ -45,7 +45,7 @@ slice_between(const char *from, const char *to)
 	return (struct slice){from, (size_t)(to - from)};
 }
 
-/* Copies it to *to, which goes on after it. Returns the copy. */
+/* Copies the bytes to *to, moves *to past the copy, and returns the copy. */
 static inline struct slice
 slice_keep(char **to, struct slice s)
 {
@@ -69,7 +69,7 @@ slice_is(struct slice a, const char *s)
 	return slice_eq(a, slice_of(s));
 }
 
-/* Below, at or above 0 as a comes before, is or comes after b, by bytes. */
+/* Compares bytes: below 0 if a comes before b, 0 if they are equal, above 0 if a comes after b. */
 static inline int
 slice_compare(struct slice a, struct slice b)
 {
@@ -79,7 +79,7 @@ slice_compare(struct slice a, struct slice b)
 	return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-/* A hash (FNV-1a) of bytes after others; 0: they are the first. */
+/* Returns the hash (FNV-1a) of bytes that follow others, whose hash is `before`; 0: no bytes come before. */
 static inline uint64_t
 slice_hash(uint64_t before, struct slice s)
 {
@@ -96,14 +96,14 @@ byte_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* White space of JSON. */
+/* Is it white space of JSON? */
 static inline bool
 byte_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Does it hold nothing but spaces, tabs and CRs? */
+/* Does the slice hold nothing but spaces, tabs and CRs? */
 static inline bool
 slice_is_blank(struct slice s)
 {
@@ -113,7 +113,7 @@ slice_is_blank(struct slice s)
 	return true;
 }
 
-/* Steps over text, if it is at *p. */
+/* Moves *p past the text if the bytes at *p begin with it. Returns whether they do. */
 static inline bool
 bytes_skip(const char **p, const char *end, const char *text)
 {
@@ -125,7 +125,7 @@ bytes_skip(const char **p, const char *end, const char *text)
 	return true;
 }
 
-/* Steps over a whole number at *p, as JSON has it, with at most `most` digits. */
+/* Reads a whole number at *p, of at most `most` digits, and moves *p past the digits. False: no digits, or a zero before others. */
 static inline bool
 bytes_number(const char **p, const char *end, int most, uint64_t *n)
 {
@@ -136,7 +136,7 @@ bytes_number(const char **p, const char *end, int most, uint64_t *n)
 	return *p > from && (*from != '0' || *p == from + 1);
 }
 
-/* Its first bytes, at most `most`; it does not end within a character of UTF-8. */
+/* Returns the first bytes of a slice, at most `most`, without a part of a UTF-8 character at the end. */
 static inline struct slice
 slice_cut(struct slice s, size_t most)
 {
@@ -153,11 +153,11 @@ buf_slice(const struct buf *b)
 	return (struct slice){b->p, b->n};
 }
 
-/* The decimal digits of a number; they lie in room. */
+/* Returns the decimal digits of a number, which lie in room. */
 enum { SLICE_DIGITS = 20 };
 struct slice slice_digits(uint64_t, char room[SLICE_DIGITS]);
 
-/* All that may fail return 0, or -1 with errno set and the buffer as it was. */
+/* All that may fail return 0, or -1 with errno set and the bytes unchanged. buf_reserve makes room for more bytes. */
 int buf_reserve(struct buf *, size_t more);
 int buf_add(struct buf *, const void *, size_t);
 
@@ -167,7 +167,7 @@ buf_add_slice(struct buf *b, struct slice s)
 	return buf_add(b, s.p, s.n);
 }
 
-/* Inline, so that the length of a literal costs nothing. */
+/* Inline, so that the compiler computes the length of a literal. */
 static inline int
 buf_add_string(struct buf *b, const char *s)
 {
@@ -176,18 +176,18 @@ buf_add_string(struct buf *b, const char *s)
 
 int buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(printf, 2, 0)));
-/* Reads to the end of a file; EFBIG: there are more than `most` bytes. */
+/* Appends the bytes of a file up to its end; EFBIG: there are more than `most` bytes. */
 int buf_read_all(struct buf *, int fd, size_t most);
-/* Puts a NUL after the bytes, which n does not count, and returns them; NULL when out of memory. */
+/* Puts a NUL, which n does not count, after the bytes, and returns the bytes, which the buffer owns; NULL out of memory. */
 char *buf_string(struct buf *);
 void buf_free(struct buf *);
-/* Before a buffer of a function's own: it is freed where its scope ends, whichever way. SCOPED struct buf text = {0}; */
+/* Frees a function's buffer at each exit from the scope of the variable: SCOPED struct buf text = {0}; */
 #define SCOPED __attribute__((cleanup(buf_free)))
-/* A new text, to be freed; NULL when out of memory. errno stays as it was. */
+/* These two return a new text that the caller frees; NULL out of memory. They do not change errno. */
 char *bytes_printf(const char *, ...) __attribute__((format(printf, 1, 2)));
 char *bytes_vprintf(const char *, va_list) __attribute__((format(printf, 1, 0)));
 
-/* A block with one owner and room for cap bytes; NULL when out of memory. */
+/* A new block with one owner and room for cap bytes; NULL out of memory. block_hold adds an owner, block_drop removes one. */
 struct block *block_new(size_t cap);
 struct block *block_hold(struct block *);
 void block_drop(struct block *);

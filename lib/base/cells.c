@@ -52,7 +52,7 @@ cells_end(struct cells *c)
 	return c->failed ? -1 : 0;
 }
 
-/* What is written so far may stay where the line is cut. */
+/* Notes the present end of the text, to which cut() returns. */
 static void
 note_cut(struct cells *c)
 {
@@ -98,7 +98,7 @@ fill_gap(struct cells *c)
 	}
 }
 
-/* Puts an ellipsis over the character in the last cell: whether more text follows shows only after it was written. */
+/* Replaces the last character of the column by an ellipsis: it was written before the column had too much text. */
 static void
 cut(struct cells *c)
 {
@@ -119,7 +119,7 @@ cut(struct cells *c)
 	c->style = style;
 }
 
-/* One character, or several that belong together, so many cells wide. */
+/* Writes one character, or several that are cut off together; width: of all, in cells. */
 static void
 put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 {
@@ -130,7 +130,7 @@ put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 		return;
 	}
 	c->used += width;
-	/* Spaces wait for what comes after them: no line ends with any. */
+	/* Spaces are written only before a character, so that no line ends with spaces. */
 	if (n == 1 && *p == ' ') {
 		c->gap++;
 		return;
@@ -187,7 +187,7 @@ put_code(struct cells *c, int32_t code)
 	}
 	if (code >= 0x80 && text_is_safe(code)) {
 		width = c->utf8 ? wcwidth((wchar_t)code) : 1;
-		/* Where the locale knows ASCII alone it says nothing about others. */
+		/* In an ASCII locale wcwidth does not know the widths of other characters. */
 		if (width < 0 && MB_CUR_MAX == 1)
 			width = 1;
 		if (width >= 0) {

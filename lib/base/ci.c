@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* The text, with what is markup in XML as entities. */
+/* Appends a text, with entities for the characters that are markup in XML. */
 static int
 put_xml(struct buf *to, struct slice s)
 {
@@ -48,7 +48,7 @@ ci_junit_end(struct buf *to)
 	return buf_add_string(to, "</testsuite>\n</testsuites>\n");
 }
 
-/* A text in a workflow command; in a property commas and colons are escaped, too. */
+/* Appends a text of a workflow command. In a property commas and colons must be escaped, too. */
 static int
 put_escaped(struct buf *to, struct slice text, bool property)
 {

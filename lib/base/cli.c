@@ -22,7 +22,7 @@ struct unit {
 	double factor;
 };
 
-/* A decimal number of 0 or more with one of these units. */
+/* Reads a decimal number, at least 0, with one of these units. */
 static int
 with_unit(const char *text, const struct unit *units, double *value)
 {
@@ -30,7 +30,7 @@ with_unit(const char *text, const struct unit *units, double *value)
 
 	if (!isdigit((unsigned char)text[0]) && !(text[0] == '.' && isdigit((unsigned char)text[1])))
 		return -1;
-	/* Nothing else that strtod knows: 0x10, 1e3. */
+	/* strtod also reads 0x10 and 1e3, which are refused. */
 	if (strspn(text, "0123456789.") != strcspn(text, "kKmMgGbBs%"))
 		return -1;
 	errno = 0;
@@ -49,7 +49,7 @@ with_unit(const char *text, const struct unit *units, double *value)
 static int
 whole(double value, uint64_t *n)
 {
-	/* 2^53: beyond it a double would round what was typed. */
+	/* Beyond 2^53 a double would round the number. */
 	if (value > 9007199254740992.0 || value != floor(value))
 		return -1;
 	*n = (uint64_t)value;
@@ -174,7 +174,7 @@ cli_is_program(const char *word)
 	return memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
 }
 
-/* Is a, with at most `left` letters added, left out, changed or swapped, b? */
+/* Does a become b when at most `left` letters are added, removed, changed or swapped with the next? */
 static bool
 is_near(struct slice a, struct slice b, int left)
 {
@@ -237,7 +237,7 @@ cli_started_again(void)
 int
 cli_terminal(void)
 {
-	/* A description of our own may be non-blocking. */
+	/* O_NONBLOCK affects no other process: only this one has this file description. */
 	return open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 

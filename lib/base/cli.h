@@ -1,4 +1,4 @@
-/* cli: what the command lines of all tools share. */
+/* cli: what the command lines of all tools have in common: values, colours, warnings, files, exit statuses. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -13,18 +13,18 @@
 /* Exit statuses (HACKING.md, rule 7). */
 enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
-/* Numbers as people write them. The whole text must be a number. 0, or -1. */
-int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 1024s */
-int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
-int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
-int cli_rate(const char *text, size_t *n, uint64_t *us);   /* 3/1m: 3 in a minute; at most 1000 */
-int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
-/* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
+/* These read numbers as people write them. The whole text must be a number. 0, or -1. */
+int cli_bytes(const char *text, size_t *bytes);            /* 64M; at least 1; K, M, G in 1024s */
+int cli_count(const char *text, uint64_t *count);          /* 2k, 1.5k; k, m, b in 1000s */
+int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; without a unit in seconds */
+int cli_rate(const char *text, size_t *n, uint64_t *us);   /* 3/1m: 3 in a minute; n at most 1000 */
+int cli_probability(const char *text, double *p);          /* 0.1 or 10%; at most 1 */
+/* The errors for a bad duration and a bad rate: "expected a duration, such as 500ms, 5s or 2m". */
 extern const char cli_want_duration[], cli_want_rate[];
 
 /*
- * What a user may have meant: of several words the first that is the nearest to what was typed. Set typed; letters: less than this
- * many are wrong. text becomes " (did you mean --summary?)", or stays "".
+ * Finds the word that a user may have meant: the first with the fewest wrong letters. The caller sets typed, and letters: fewer
+ * letters than this may be wrong. cli_compare, called for each word, sets text to " (did you mean --summary?)", or leaves it "".
  */
 struct cli_meant {
 	struct slice typed;
@@ -34,46 +34,46 @@ struct cli_meant {
 void cli_compare(struct cli_meant *, const char *dashes, struct slice word);
 
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-/* The width for a table there: COLUMNS, or that of a terminal (80 where it does not say); 0: neither. */
+/* Returns the width for a table on fd: COLUMNS, or the width of the terminal (80 if that is not known); 0: fd is not a terminal. */
 size_t cli_columns(int fd);
-/* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
+/* Is colour to be used on fd? COLOR_AUTO: on a terminal, except with NO_COLOR or TERM=dumb. */
 bool cli_wants_color(enum cli_color, int fd);
 
 /*
- * Does this process take the place of one that has died (acp-conduct)? Then it goes on with that one's file. Returns the
- * process id of the first in this place (1 where it is not known); 0: this is the first.
+ * Has acp-conduct restarted this tool? Then the tool continues the file of the process before it. Returns the id of the first
+ * process in its place (1: not known), or 0 if this process is the first.
  */
 pid_t cli_started_again(void);
 
-/* "acp-tap: ..." as plain text (text.h) and a newline on stderr, as one write, without ever waiting. name: the tool's. */
+/* Writes a line, "acp-tap: ...", to stderr: as plain text (text.h), in one write, at most PIPE_BUF bytes, without ever waiting. */
 void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
 
-/* The terminal, to write to, whatever standard output and error are. A descriptor, or -1 with errno. */
+/* Opens the controlling terminal for writing, wherever stdout and stderr go. A descriptor, or -1 with errno. */
 int cli_terminal(void);
-/* Writes to a terminal, a pipe or a file without ever waiting. False where nothing was written. */
+/* Writes to a terminal, a pipe or a file that is ready; up to PIPE_BUF bytes never wait. False: nothing was written. */
 bool cli_write_now(int fd, struct slice);
 
 /*
- * Opens an operand for reading: a recording, or standard input for "-"; *name is for diagnostics. A descriptor, or -1 with
- * errno.
+ * Opens an operand, the path of a recording or "-" for standard input, for reading. *name: the operand's name in diagnostics. A
+ * descriptor, or -1 with errno.
  */
 int cli_open(const char *tool, const char *operand, const char **name);
-/* Where standard input (fd) is a terminal: says that `what` is waited for. */
+/* Warns, if fd (standard input) is a terminal, that the tool waits for `what` from it. */
 void cli_waits(const char *tool, int fd, const char *what);
-/* The path of the program of that name in PATH, to be freed; NULL: there is none. */
+/* Returns the path of the program of this name in PATH, to be freed; NULL: there is none, or out of memory. */
 char *cli_in_path(const char *name);
-/* Is the word a program's: one found in PATH where there is no file of that name, or a file that begins as programs do? */
+/* Is the word a program: an executable file that begins with #! or as ELF does, or, if there is no such path, one in PATH? */
 bool cli_is_program(const char *word);
 
-/* Says why a command was not started (tried: its execution was), and returns the exit status for it. */
+/* Warns why a command was not started, and returns the exit status for that. tried: its execution failed, not a step before it. */
 int cli_not_started(const char *name, const char *command, bool tried, int error);
 
 /* --- for cmd only: these end the process --- */
 
-/* Says it and exits with the status. */
+/* Warns as cli_warn, and exits with the status. */
 _Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Prints text on stdout and exits with 0 (125 where it could not be written). */
+/* Prints text on stdout and exits with 0 (125 if the text could not be written). */
 _Noreturn void cli_print(const char *name, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h> /* optreset */
 
-/* What getopt_long returns for a long option is this and its index in cli_line.known. */
+/* getopt_long returns LONG plus the option's index in cli_line.known for a long option. */
 enum { LONG = 256 };
 
 /* --- errors --- */
@@ -160,7 +160,7 @@ parse(const struct cli_argument *t)
 
 /* --- the table --- */
 
-/* The option of that name; of that letter, or number of getopt_long. NULL: there is none. */
+/* find_name finds an option by its long name, find by what getopt_long returns (a letter, or LONG + index). NULL: there is none. */
 static const struct cli_known *
 find_name(const struct cli_line *line, struct slice name)
 {
@@ -181,7 +181,7 @@ find(struct cli_line *line, int option)
 	return NULL;
 }
 
-/* Adds the rows of a table for this struct. */
+/* Adds the rows of a table, whose members are in the struct at `into`. */
 static void
 add_options(struct cli_line *line, const struct cli_option *o, void *into)
 {
@@ -201,7 +201,7 @@ add_options(struct cli_line *line, const struct cli_option *o, void *into)
 	}
 }
 
-/* Their form for getopt_long, in POSIX order. */
+/* Lists the options for getopt_long, with + for POSIX order: options end at the first word that is not an option. */
 static void
 list(const struct cli_line *line, struct option *longs, char *letters)
 {
@@ -223,7 +223,7 @@ list(const struct cli_line *line, struct option *longs, char *letters)
 	*letters = '\0';
 }
 
-/* Instead of getopt's own messages, which would print the word as it is. */
+/* Ends with an error for a wrong option. getopt's own message would not be plain text. */
 _Noreturn static void
 refuse(struct cli_line *line, const char *word)
 {
@@ -246,11 +246,11 @@ refuse(struct cli_line *line, const char *word)
 		same ? "" : meant.text, tool, name);
 }
 
-/* Another argv may have been read before. */
+/* Resets getopt, which may have read another argv. */
 static void
 begin(void)
 {
-	/* glibc and musl begin anew at 0, the BSDs where optreset is set. */
+	/* optind 0 resets the getopt of glibc and musl, optreset the getopt of the BSDs. */
 #ifdef __linux__
 	optind = 0;
 #else
@@ -263,7 +263,7 @@ begin(void)
 void
 cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct cli_line *line)
 {
-	struct option longs[CLI_OPTIONS + 2] = {0}; /* with --colour */
+	struct option longs[CLI_OPTIONS + 2] = {0}; /* two more: --colour, and zeros as the end */
 	char letters[2 * CLI_OPTIONS + 2];
 	struct cli_known *k;
 	int option, before = 1;
@@ -282,7 +282,7 @@ cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct 
 		parse(&(struct cli_argument){tool, k->option, optarg, (char *)k->into + k->option->at});
 		before = optind;
 	}
-	/* Only a -- that ends the options is stepped over without being one. */
+	/* getopt moves optind past a last word that is not an option only if the word is "--". */
 	line->dashes = optind > before;
 	line->words = argv + optind;
 }
@@ -304,7 +304,7 @@ cli_note(struct cli_line *line, bool holds, const char *fact)
 		line->facts[line->nfacts++] = fact;
 }
 
-/* Is this the option's word? */
+/* Is this word the present value of the option's member? */
 static bool
 is_word(const struct cli_known *k, struct slice word)
 {
@@ -341,7 +341,7 @@ cli_has(const struct cli_line *line, const char *what)
 	return has(line, slice_of(what));
 }
 
-/* The first of several that is given; p NULL: none. */
+/* Returns the first of several names, with | between them, that cli_has affirms; p NULL: none. */
 static struct slice
 first_given(const struct cli_line *line, const char *names)
 {
@@ -355,7 +355,7 @@ first_given(const struct cli_line *line, const char *names)
 	return slice(NULL, 0);
 }
 
-/* "--edit or --edit-file", in text. */
+/* Writes names with | between them as "--edit or --edit-file" into text, and returns text. */
 static const char *
 alternatives(const char *names, char *text, size_t size)
 {

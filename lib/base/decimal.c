@@ -16,10 +16,10 @@ power(unsigned n)
 
 /* --- reading --- */
 
-/* Far beyond any exponent that is asked for, and ten times that is still far from the end of int64_t. */
+/* Reading stops at exponents that no amount can have; ten times FAR still fits into an int64_t. */
 static const int64_t FAR = INT64_C(100000000000000000);
 
-/* The exponent, from its e to the end. */
+/* Reads the exponent, from its e to the end of the number. False: it is not an exponent. */
 static bool
 read_exponent(const char *p, const char *end, int64_t *e)
 {
@@ -50,7 +50,7 @@ decimal_digits(struct slice number, struct decimal_digits *n)
 	p += n->negative;
 	if (p == end || !byte_is_digit(*p))
 		return false;
-	/* seen counts digits from the first that is not zero, n->n up to the last that is not. */
+	/* seen counts all digits from the first that is not zero, n->n only those up to the last that is not zero. */
 	for (; p < end && (byte_is_digit(*p) || (*p == '.' && !point)); p++) {
 		if (*p == '.') {
 			point = true;
@@ -71,7 +71,7 @@ decimal_digits(struct slice number, struct decimal_digits *n)
 	return true;
 }
 
-/* Adds digit * 10^at. Zeros fit anywhere; the first that is too small rounds, half away from zero. */
+/* Adds digit * 10^at. A zero fits at any place; the first digit after 24 decimals rounds half away from zero. False: too large. */
 static bool
 add_digit(decimal_units *units, int64_t at, int digit)
 {
@@ -136,7 +136,7 @@ decimal_compare(struct decimal a, struct decimal b)
 
 /* --- writing --- */
 
-/* Digits down to 10^-places; there is nothing below. */
+/* Appends an amount with `places` decimals; the caller has rounded it to these. */
 static int
 put(decimal_units units, unsigned places, struct buf *to)
 {
@@ -161,7 +161,7 @@ decimal_put(struct decimal d, unsigned places, struct buf *to)
 	unsigned needed = d.units ? DECIMAL_PLACES : 0, step;
 	decimal_units left = d.units;
 
-	/* Zeros at the end go many at a time: a division of 128 bits is slow. */
+	/* Zeros at the end are removed many at a time: a division of 128 bits is slow. */
 	for (step = 16; step > 0; step /= 2) {
 		if (needed >= step && left % power(step) == 0) {
 			left /= power(step);
@@ -185,7 +185,7 @@ decimal_put_rounded(struct decimal d, unsigned places, struct buf *to)
 	return put(d.units, places, to);
 }
 
-/* Currencies that have no smaller unit, by ISO 4217. */
+/* Does the currency have no smaller unit, by ISO 4217? */
 static bool
 has_no_decimals(struct slice currency)
 {

@@ -1,4 +1,4 @@
-/* metrics: Prometheus' text format. All return 0, or -1 out of memory. */
+/* metrics: appends metrics in Prometheus' text format. All functions return 0, or -1 out of memory. */
 #ifndef METRICS_H
 #define METRICS_H
 
@@ -9,9 +9,9 @@ struct metrics_label {
 	struct slice value;
 };
 
-/* What comes before the values of a metric. */
+/* Appends the HELP and TYPE lines, which come before the values of a metric. */
 int metrics_head(struct buf *to, const char *name, const char *type, const char *help);
-/* A metric's name and labels: its value and a newline have to follow. A label without a name ends them. */
+/* Appends a metric's name, labels and a blank; the caller appends a value and a newline. A label with name NULL ends the labels. */
 int metrics_labels(struct buf *to, const char *name, const struct metrics_label *);
 
 #endif

@@ -1,4 +1,4 @@
-/* missing: what the C library of some systems has not. The portable build includes it everywhere; missing_portable.c has it. */
+/* missing: functions that some C libraries lack. The portable build includes this header everywhere, and missing_portable.c. */
 #ifndef MISSING_H
 #define MISSING_H
 
@@ -7,7 +7,7 @@
 
 void *memrchr(const void *, int, size_t);
 void *reallocarray(void *, size_t, size_t);
-/* With the numbers in names compared as numbers (here: names of the same length, and shorter ones first). */
+/* Compares names, with numbers in them as numbers: shorter names come first, which suffices if the names differ in one number. */
 int versionsort(const struct dirent **, const struct dirent **);
 
 #endif

@@ -1,4 +1,4 @@
-/* Functions of glibc for systems that lack them. */
+/* Defines the functions of missing.h for C libraries that lack them. */
 #include "lib/base/missing.h"
 
 #include <errno.h>

@@ -39,7 +39,7 @@ money_read(struct money_list *list, const char *text, bool periods, const char *
 		m->currency = strndup(unit, (size_t)(end - unit));
 		if (!m->currency)
 			return -1;
-		/* A code of ISO 4217. */
+		/* Three letters are a code of ISO 4217, which has capitals. */
 		for (char *c = m->currency; end - unit == 3 && *c; c++)
 			*c = (char)toupper((unsigned char)*c);
 		if (*next == '\0')

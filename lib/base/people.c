@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* In steps that have these letters. A decimal where the figure is below a limit; of a round one only below a million. */
+/* Writes n divided by a power of step, and the power's letter. Figures below limit have a decimal; round: whole millions do not. */
 static const char *
 put_figure(char to[PEOPLE_FIGURE], uint64_t n, double step, const char *letters, double limit, bool round)
 {

@@ -1,10 +1,10 @@
-/* people: figures for people to read, short. Each writes into `to` and returns it. */
+/* people: short figures for people to read. Each function writes a figure into `to` and returns `to`. */
 #ifndef PEOPLE_H
 #define PEOPLE_H
 
 #include <stdint.h>
 
-enum { PEOPLE_FIGURE = 24 }; /* bytes that are enough */
+enum { PEOPLE_FIGURE = 24 }; /* bytes that are enough for every figure */
 
 const char *people_bytes(char to[PEOPLE_FIGURE], uint64_t n);     /* 254, 1.2K, 53K: in 1024s */
 const char *people_count(char to[PEOPLE_FIGURE], uint64_t n);     /* 53.0K, 200K, 1M: in 1000s */

@@ -30,7 +30,7 @@ text_utf8_length(const char *p, const char *end)
 	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
 	if ((size_t)(end - p) < n)
 		return 0;
-	/* The second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
+	/* The limits of the second byte exclude overlong forms, surrogates and code points above U+10FFFF. */
 	if (u[0] == 0xe0)
 		least = 0xa0;
 	else if (u[0] == 0xed)
@@ -145,7 +145,7 @@ text_put(struct buf *b, int32_t code)
 bool
 text_is_safe(int32_t code)
 {
-	/* Controls, direction, separators, invisible letters, tags. */
+	/* Not safe: controls, signs of direction, line separators, invisible letters, tags, bytes that are not UTF-8. */
 	static const struct {
 		int32_t from, to;
 	} unsafe[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x180e, 0x180e}, {0x200b, 0x200b},
@@ -180,7 +180,6 @@ text_show(char to[TEXT_SHOW_SIZE], int32_t code)
 	return text_is_safe(code) ? encode(to, code) : text_name(to, code);
 }
 
-/* Steps over what is left of a sequence that sets a colour: they are in the logs of many agents, and say nothing. */
 bool
 text_skip_color(struct text *t)
 {
@@ -196,7 +195,7 @@ text_skip_color(struct text *t)
 	return true;
 }
 
-/* The next piece of the line, or (lines) of several lines. False at its end. */
+/* Reads the next code as people may read it. lines: tabs and newlines stay, else they become blanks. False at the end. */
 static bool
 next_piece(struct text *t, bool lines, char to[TEXT_SHOW_SIZE], size_t *n)
 {
