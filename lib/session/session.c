@@ -192,7 +192,7 @@ end_prompt(struct sessions *c, struct session_turn *t, const struct msg *m)
 	session_turn_end(c, t);
 }
 
-/* Handles a response (m NULL: there is none) to a request that begins or ends a connection or session. 0, or -1 out of memory. */
+/* Handles the effect of a response (m NULL: there is none) on connections and sessions. 0, or -1 out of memory. */
 static int
 handle_result(struct sessions *c, struct session_request *r, const struct msg *m)
 {
@@ -231,7 +231,14 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		happened(c, SESSION_CLOSED, r->session);
 		return 0;
 	default:
-		return 0;
+		/* The result of an extension may name a session. */
+		if (!id.p || r->session)
+			return 0;
+		plain = json_text(id, &c->text);
+		c->seen.session = plain.p ? sessions_find(c, plain) : NULL;
+		if (!c->seen.session)
+			c->seen.session = note_session(c, NULL, plain, SESSION_NAMED, NULL);
+		return c->seen.session ? 0 : -1;
 	}
 }
 
