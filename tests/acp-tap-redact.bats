@@ -98,6 +98,7 @@ becomes() {
 		{"text":"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----","hash":"sha256:9f86d081884c7d65"}
 		{"configOptions":[{"id":"token","name":"Token limit","type":"select"}],"name":"token","keyboard":"x","monkey":"y"}
 		{"args":["--max-tokens","500","--tokenizer","bpe","-p","80"],"command":"grep -n token src/*.c"}
+		{"args":["password manager","api_key of whom","secret/x9Kq27ZtLw"]}
 	END
 }
 

@@ -1,16 +1,14 @@
 /*
- * The scan with wide instructions: one source, which the Makefile compiles once for each set of them (WIDE_SET), with that
- * set's flags. Vector types of the compiler do most of the work; a set adds what those cannot express.
+ * The scan with wide instructions. The Makefile compiles this source once for each set of instructions (WIDE_SET), with the flags of the
+ * set. Vector types of the compiler do most of the work; a set adds only operations that these cannot express.
  *
- * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
- * are, strings by their opening quote, numbers and names by their first byte. Then the grammar is
- * checked on 64 tokens at a time, as words with a bit for each: what comes after a comma is the
- * commas' word shifted by one. The brackets are walked one by one, or only counted where all of
- * them are curly. Numbers, names, escapes and what is not ASCII are looked at in the text itself.
+ * First the scan finds the tokens of the text, a byte for each: a bracket, comma or colon, the opening quote of a string, the first byte of
+ * a number or name. Then it checks the grammar of 64 tokens at a time, in words with a bit for each token: the tokens after commas, for
+ * example, are the word of the commas, shifted by one. It walks through the brackets one by one, or only counts them if all are curly. It
+ * reads numbers, names, escapes and bytes beyond ASCII in the text itself.
  *
- * No errors are reported from here: see json_set.h. What nobody writes on one line is also left to
- * json_plain: white space other than blanks between the tokens, and more than DEEP containers in
- * each other.
+ * It reports no errors (json_set.h). It also leaves to json_plain texts that are rare on one line: with white space other than blanks
+ * between tokens, or with more than DEEP nested containers.
  */
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
@@ -37,7 +35,7 @@ enum { WIDTH = 32 };
 enum { WIDTH = 16 };
 #endif
 
-/* As many bytes as one instruction takes, and 64 of them. */
+/* A vec has the bytes of one instruction, a piece 64 bytes. */
 typedef signed char vec __attribute__((vector_size(WIDTH)));
 typedef vec vec_anywhere __attribute__((aligned(1), may_alias));
 enum { PARTS = 64 / WIDTH };
@@ -45,7 +43,7 @@ struct piece {
 	vec v[PARTS];
 };
 
-/* --- what the sets do in their own ways --- */
+/* --- operations that each set has in its own way --- */
 
 /* same, less: a bit for each byte of a that equals, or is less than, that of b. */
 #if NUMBER(WIDE_SET) == WIDE_avx512
@@ -64,7 +62,7 @@ less(vec a, vec b)
 
 #else
 
-/* A bit for each byte, which is 0 or -1. */
+/* A bit for each byte of a mask, whose bytes are 0 or -1. */
 INLINE uint64_t
 bits(vec mask)
 {
@@ -154,7 +152,7 @@ equal(const struct piece *a, char c)
 	return word;
 }
 
-/* With bit 5 set; [ is { then, and ] is } */
+/* The piece with bit 5 set in each byte, which makes { of [ and } of ]. */
 INLINE struct piece
 fold(const struct piece *a)
 {
@@ -166,7 +164,7 @@ fold(const struct piece *a)
 	return folded;
 }
 
-/* What the bytes of a piece are. */
+/* Finds the classes of the bytes of a piece. */
 INLINE void
 classify(const struct piece *a, struct json_classes *m)
 {
@@ -185,7 +183,7 @@ classify(const struct piece *a, struct json_classes *m)
 	}
 }
 
-/* What 64 tokens are. */
+/* Finds the kinds of 64 tokens. */
 INLINE void
 sort(const char *token, struct json_kinds *k)
 {
@@ -205,13 +203,12 @@ sort(const char *token, struct json_kinds *k)
 }
 
 enum {
-	CHUNK = 4096, /* bytes whose tokens are found at a time; an offset in a chunk fits in 16 bits */
-	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare */
+	CHUNK = 4096, /* bytes in which tokens are found at a time; an offset in a chunk fits in 16 bits */
+	DEEP = 61,    /* nested containers that fit in a word, with a spare bit */
 };
 
 /*
- * The state between two blocks, and how much of a chunk is full. A carry is 0 or 1, a fill all
- * zeros or all ones.
+ * The state between two blocks, and the numbers of tokens and odd blocks in the chunk. A carry is 0 or 1, a fill all zeros or all ones.
  */
 struct reading {
 	uint64_t in_string; /* fill */
@@ -225,27 +222,26 @@ struct wide {
 	const char *end; /* of the text */
 	const struct json_want *want;
 	struct reading reading;
-	uint64_t after_open;   /* carry: the next token follows an opening bracket, ... */
-	uint64_t want_value;   /* ... that, a comma or a colon, ... */
-	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
-	uint64_t want_colon;   /* ... a member's name */
-	struct slice *value;   /* where the value at hand goes, whose end has not come yet */
-	struct slice unwanted; /* where it goes if nobody wants it */
+	uint64_t after_open;   /* carry: the next token follows an opening bracket */
+	uint64_t want_value;   /* carry: it follows an opening bracket, a comma or a colon */
+	uint64_t want_name;    /* carry: it follows a '{' or a comma in an object */
+	uint64_t want_colon;   /* carry: it follows a member's name */
+	struct slice *value;   /* the place for the current value, whose end is not known */
+	struct slice unwanted; /* the place for a value that nobody wants */
 	const char *before;    /* the last token of the chunks before */
-	const char *checked;   /* up to here the text is UTF-8 */
+	const char *checked;   /* the text before this is UTF-8 */
 	/*
-	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the
-	 * outermost, so this is a number from 2 on, and less than 2 + most at a depth that is
-	 * allowed.
+	 * A bit for each open container, the innermost in bit 0: is it an object? The bit above the outermost one is 1, so the number is 2
+	 * or more, and less than 2 + most at an allowed depth.
 	 */
 	uint64_t open, most;
 };
 
-/* A block with something in it that must be looked at in the text. */
+/* A block with escapes or unprintable bytes, which the scan reads in the text. */
 struct odd {
 	const char *p;
-	uint64_t escaped; /* what a backslash escapes */
-	uint64_t unprintable; /* what is not ASCII, or a control character */
+	uint64_t escaped; /* the bytes that a backslash escapes */
+	uint64_t unprintable; /* control characters, and bytes beyond ASCII */
 };
 
 struct chunk {
@@ -256,10 +252,10 @@ struct chunk {
 };
 
 /*
- * load_tail: a piece of n < 64 bytes, with blanks after them.
- * pack: for each bit its number plus base, to offset, and its byte, to token; may write up to 64 too many of either.
- * count: which tokens lie at depth 1, given the depth before; false where it would be less.
- * same_key: which key the name of n < 16 bytes is, or -1; the text goes on to end.
+ * load_tail: loads a piece of n < 64 bytes, and blanks after them.
+ * pack: writes, for each bit, its number plus base to offset and its byte to token; may write up to 64 entries too many to both.
+ * count: finds the tokens at depth 1, from the depth before; false: the depth falls below 1.
+ * same_key: the index of the key that is the name of n < 16 bytes, or -1; the text goes on to end.
  */
 #if NUMBER(WIDE_SET) == WIDE_avx512
 
@@ -336,7 +332,7 @@ load_tail(struct piece *a, const char *p, size_t n)
 	load(a, copy);
 }
 
-/* Eight at a time, so that a processor need not guess how many there are. */
+/* Writes eight at a time, so that the processor need not predict their number. */
 INLINE void
 pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *offset, char *token)
 {
@@ -373,7 +369,7 @@ count(const struct json_kinds *k, int depth, uint64_t *on_top)
 	return !(low >> 63);
 }
 
-/* Zeros after n bytes make a name what a key is. */
+/* Compares 16 bytes: the name's bytes after n become zeros, as in the keys. */
 INLINE int
 same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
 {
@@ -407,7 +403,7 @@ find_escaped(uint64_t backslash, uint64_t *carry)
 		*carry = 0;
 		return escaped;
 	}
-	/* A run of backslashes is even or odd from where it begins: one subtraction for all runs.
+	/* Whether a run of backslashes is odd depends on its beginning. One subtraction handles all runs.
 	 */
 	begins = backslash & ~escaped;
 	codes = ((begins << 1 | odd) - begins) ^ odd;
@@ -416,7 +412,7 @@ find_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Is there nothing in these 64 bytes that could end a string, and nothing to look at? */
+/* Are these 64 bytes printable ASCII without quotes and backslashes? */
 INLINE bool
 is_plain(const char *p)
 {
@@ -430,7 +426,7 @@ is_plain(const char *p)
 	return !less(found, all(0));
 }
 
-/* Boils one more block down, which is piece and lies at p. False: it lies within a string, and there is nothing to be found. */
+/* Adds the tokens of a block, which is piece and lies at p. False: the whole block is the inside of a string. */
 INLINE bool
 add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece *piece)
 {
@@ -460,13 +456,13 @@ INLINE void
 find_tokens(struct reading *reading, struct chunk *c, const char *last)
 {
 	const char *p = c->p, *stop = last - p > CHUNK ? p + CHUNK : last;
-	struct reading r = *reading; /* no pointer leads to it, so it may stay in registers */
+	struct reading r = *reading; /* a copy without pointers to it can stay in registers */
 	struct piece piece;
 
 	r.tokens = r.odds = 0;
 	for (; stop - p >= 64; p += 64) {
 		load(&piece, p);
-		/* A long string goes on so. */
+		/* In a long string, most blocks are plain. */
 		if (!add_tokens(&r, c, p, &piece))
 			while (stop - p >= 128 && is_plain(p + 64))
 				p += 64;
@@ -491,7 +487,7 @@ escapes_are_right(const char *p, uint64_t escaped, const char *end)
 	return true;
 }
 
-/* UTF-8, and no control characters. */
+/* Is the text UTF-8 without control characters? */
 static bool
 check_unprintable(struct wide *s, const char *p, uint64_t unprintable)
 {
@@ -510,7 +506,7 @@ check_unprintable(struct wide *s, const char *p, uint64_t unprintable)
 	return true;
 }
 
-/* A number or a name. A quote after it is for the grammar to find. */
+/* Is this a valid number or name? The grammar finds a quote after it. */
 INLINE bool
 scalar_is_right(const char *p, const char *end)
 {
@@ -533,8 +529,8 @@ scalar_is_right(const char *p, const char *end)
 }
 
 /*
- * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed.
- * Tells which tokens lie in objects, and which in the outermost container and no other.
+ * Walks through the brackets of 64 tokens. False: one does not fit, or is too deep. Finds the tokens in objects, and those that are in the
+ * outermost container only.
  */
 INLINE bool
 nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *on_top)
@@ -573,7 +569,7 @@ only_objects(const struct wide *s, const struct json_kinds *k)
 		s->open << more < s->most;
 }
 
-/* Then nesting is no more than counting. */
+/* nest, if all containers are objects: it only counts. */
 INLINE bool
 nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *on_top)
 {
@@ -586,14 +582,14 @@ nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *on_top)
 	return true;
 }
 
-/* Which key is the name between these quotes? -1: none. */
+/* The index of the key that is the name between these quotes; -1: none. */
 INLINE int
 find_key(const struct json_want *want, const char *quote, const char *closing, const char *end)
 {
 	size_t n = (size_t)(closing - quote) - 1;
 	int key = n < 16 ? same_key(want->keys, quote + 1, n, end) : -1;
 
-	/* After the last key there are empty ones, and a name may be empty. */
+	/* Empty keys follow the last one, and a name may be empty. */
 	if (key >= 0)
 		return (size_t)key < want->keys->n ? key : -1;
 	if (!memchr(quote, '\\', (size_t)(closing - quote)))
@@ -601,7 +597,7 @@ find_key(const struct json_want *want, const char *quote, const char *closing, c
 	return json_want_key(want, slice_between(quote, closing + 1));
 }
 
-/* The value at hand ends before the comma that precedes the next member's name. */
+/* Ends the current value, before the comma in front of the next member's name. */
 INLINE void
 end_value(struct slice *value, const char *name)
 {
@@ -645,7 +641,7 @@ store_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colon
 	return true;
 }
 
-/* The n tokens from `from` on, up to 64. */
+/* Checks the n tokens from `from` on; n is at most 64. */
 INLINE bool
 tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 {
@@ -680,7 +676,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	named = names & k.quote;
 	colons = named << 1 | s->want_colon;
 	s->want_colon = named >> (n - 1) & 1;
-	/* Values come after what lets them begin and nowhere else; a bracket may close at once. */
+	/* Values follow exactly the tokens after which they may begin; but a bracket may close at once. */
 	wrong = (begun ^ value) & ~(k.close & opened);
 	wrong |= names & ~(k.quote | k.close);
 	wrong |= colons ^ k.colon;
@@ -711,7 +707,7 @@ scan_chunk(struct wide *s, struct chunk *c, const char *last)
 	return true;
 }
 
-/* The outermost brackets are taken off first: between them is nothing that could close them. */
+/* Scans the text between the outermost brackets, in which no bracket may close the outermost one. */
 enum json_type
 FUNCTION(WIDE_SET)(struct slice text, unsigned depth, const struct json_want *want)
 {
@@ -722,7 +718,7 @@ FUNCTION(WIDE_SET)(struct slice text, unsigned depth, const struct json_want *wa
 	p = json_skip_space(p, end);
 	while (last > p && byte_is_space(last[-1]))
 		last--;
-	/* A closing bracket is its opening one and 2. */
+	/* A closing bracket is its opening one plus 2. */
 	if (last - p < 2 || depth == 0 || (*p != '{' && *p != '[') || last[-1] != *p + 2)
 		return JSON_NONE;
 	last--;
@@ -739,7 +735,7 @@ FUNCTION(WIDE_SET)(struct slice text, unsigned depth, const struct json_want *wa
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
 		if (!scan_chunk(&s, &c, last))
 			return JSON_NONE;
-	/* The last bracket is where a value could be only if the container is empty. */
+	/* The last bracket is at the place of a value only if the container is empty. */
 	if (s.reading.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
 		return JSON_NONE;
 	if (s.value) {
