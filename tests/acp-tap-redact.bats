@@ -342,6 +342,29 @@ said() {
 	assert_equal "$(grep -o 'token=[^ ]* and more' page)" 'token=&lt;redacted&gt; and more'
 }
 
+@test "a name belongs to the value in a later run of chunks, whatever comes between them, and whether it is shown or not" {
+	local begin
+	{
+		said agent_message_chunk 'my API_KEY=' 'x DB_PASS' 'WORD='
+		said agent_thought_chunk 'no secret'
+		said agent_message_chunk 'hunter' ' is it'
+	} >in
+	for begin in '--fold' '--fold --start 4' '--fold --grep is' '--fold -w .params.update.content.text!="WORD="' '-f raw --start 4' '-f raw --grep-regex hunter|is'; do
+		run -0 --separate-stderr acp-tap --redact $begin in
+		refute_output --partial hunter
+		assert_output --partial '<redacted>'
+		assert_output --partial 'is it'
+		refute_regex "$stderr" 'redacted ([0-9]+) values? in .*: .*[1-9][0-9]'
+	done
+	assert_regex "$stderr" 'redacted 1 value in 1 message: 1 environment'
+	for begin in markdown html; do
+		run -0 --separate-stderr acp-export --redact -f $begin in
+		refute_output --partial hunter
+		assert_output --partial 'is it'
+		assert_output --partial 'no secret'
+	done
+}
+
 @test "a prompt and the chunk after it are not one text" {
 	{
 		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"hello"}]}}'

@@ -100,14 +100,11 @@ count(void *arg, const struct usage_event *e)
 
 /* --- secrets that came in pieces --- */
 
+/* Replaces a text by the result of redacting it. e: that of the function of lib/redact. */
 static void
-redact_whole(struct transcript *t, struct buf *text, int (*redact)(struct redact *, struct slice, struct slice *))
+put_redacted(struct transcript *t, struct buf *text, int e, struct slice result)
 {
-	struct slice result;
-
-	if (!text->n)
-		return;
-	if (redact(t->redact, buf_slice(text), &result) < 0) {
+	if (e < 0) {
 		t->failed = true;
 	} else if (result.p != text->p) {
 		text->n = 0;
@@ -115,22 +112,38 @@ redact_whole(struct transcript *t, struct buf *text, int (*redact)(struct redact
 	}
 }
 
+/* The chunks of a text may be in several items, with others between them. */
+static void
+redact_item(struct transcript *t, const struct session *s, struct item *item)
+{
+	SCOPED struct buf id = {0};
+	struct slice result;
+
+	if (item->text.n && !item->whole && item->kind <= ITEM_THOUGHT) {
+		t->failed |= buf_printf(&id, "%s %d ", s->id, (int)item->kind) < 0 || buf_add_slice(&id, buf_slice(&item->id)) < 0;
+		put_redacted(t, &item->text, redact_next(t->redact, buf_slice(&id), buf_slice(&item->text), &result), result);
+	} else if (item->text.n) {
+		put_redacted(t, &item->text, redact_plain(t->redact, buf_slice(&item->text), 0, &result), result);
+	}
+	if (item->kind == ITEM_TOOL && item->field[FIELD_CONTENT].n)
+		put_redacted(t, &item->field[FIELD_CONTENT], redact_line(t->redact, buf_slice(&item->field[FIELD_CONTENT]), &result), result);
+}
+
 static void
 redact_all(struct transcript *t)
 {
 	struct export_session *x;
 	struct session *s = NULL;
+	struct slice result;
 
 	while ((s = sessions_next(t->sessions, s))) {
 		x = s->data;
 		for (struct export_turn *turn = x->turns; turn; turn = turn->next)
-			for (struct item *item = turn->items; item; item = item->next) {
-				redact_whole(t, &item->text, redact_plain);
-				if (item->kind == ITEM_TOOL)
-					redact_whole(t, &item->field[FIELD_CONTENT], redact_line);
-			}
+			for (struct item *item = turn->items; item; item = item->next)
+				redact_item(t, s, item);
 		for (struct terminal *terminal = x->terminals; terminal; terminal = terminal->hh.next)
-			redact_whole(t, &terminal->output, redact_plain);
+			if (terminal->output.n)
+				put_redacted(t, &terminal->output, redact_plain(t->redact, buf_slice(&terminal->output), 0, &result), result);
 	}
 }
 

@@ -16,6 +16,7 @@ struct writer {
 	uint64_t number; /* the number of the record, if it is shown (-n); else 0 */
 	struct grep *grep; /* the pattern of --grep; or NULL */
 	bool hit;        /* the pattern is in this message, or there is no pattern */
+	struct buf before; /* of a chunk that the format joins, with --redact: the end of the text before it */
 };
 
 /*

@@ -60,6 +60,7 @@ struct run {
 	struct row row;     /* of the first chunk; its slices are in the two buffers */
 	struct buf kind;
 	struct buf text;    /* the part of the text that is shown: its beginning; until there is a hit, its end */
+	size_t before;      /* bytes of `text` that are the text before the run, for redact_plain */
 	bool hit;           /* the pattern of --grep is in it, or there is no pattern */
 };
 
@@ -280,7 +281,7 @@ put_run(struct pretty *p, struct buf *to, struct redact *redact)
 	struct grep_hit hit;
 	struct cells c;
 
-	if (p->redact && redact_plain(redact, text, &text) < 0)
+	if (p->redact && redact_plain(redact, text, run->before, &text) < 0)
 		return -1;
 	if (p->drawn && buf_add_string(to, "\r\033[K") < 0)
 		return -1;
@@ -320,6 +321,7 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 			;
 		memmove(run->text.p, run->text.p + from, run->text.n - from);
 		run->text.n -= from;
+		run->before = 0;
 	}
 	run->hit |= hit;
 	run->row.count++;
@@ -330,9 +332,9 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 	return 0;
 }
 
-/* Adds a chunk to the run, or begins a run with it. 0, or -1 out of memory. */
+/* Adds a chunk to the run, or begins a run with it. before: as in struct writer. 0, or -1 out of memory. */
 static int
-join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk, bool hit)
+join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk, bool hit, struct slice before)
 {
 	struct run *run = &p->run;
 
@@ -344,7 +346,8 @@ join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 		run->row.size = 0;
 		run->hit = !p->grep;
 		run->kind.n = run->text.n = 0;
-		if (buf_add_slice(&run->kind, r->method) < 0)
+		run->before = p->redact ? before.n : 0;
+		if (buf_add_slice(&run->kind, r->method) < 0 || buf_add(&run->text, before.p, run->before) < 0)
 			return -1;
 	}
 	if (add_to_run(run, r, chunk, hit) < 0)
@@ -440,7 +443,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	struct cells c;
 
 	if (chunk.p)
-		return join_chunk(p, to, &r, chunk, w->hit);
+		return join_chunk(p, to, &r, chunk, w->hit, buf_slice(&w->before));
 	if (end_run(p, to) < 0)
 		return -1;
 	begin_line(p, &c, to, &r);

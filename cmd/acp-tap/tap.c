@@ -112,12 +112,20 @@ write_message(struct tap *t, struct message s)
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	bool joins = t->options->redact == REDACT_SECRETS && f->joins && f->joins(&t->writer, &s);
-	int r = t->options->redact && !joins ? redact_message(t, &s) : 0;
+	int r = joins ? redact_pass(&t->redact, s.msg.text, &t->writer.before) : t->options->redact ? redact_message(t, &s) : 0;
 
 	if (r == 0)
 		r = f->message(&t->writer, to, &s);
 	out_commit(&t->watch->out, before, r);
 	t->left -= t->writer.hit && t->left != UINT64_MAX;
+}
+
+/* Handles, for --redact, a message that is not written: a chunk that is may go on with its text. */
+static void
+pass(struct tap *t, const struct message *s)
+{
+	if (t->options->redact == REDACT_SECRETS && redact_pass(&t->redact, s->msg.text, &t->writer.before) < 0)
+		t->watch->failed = true;
 }
 
 /* Writes a selected message that has the pattern of --grep; with --files only the name of its file, once. */
@@ -136,8 +144,10 @@ show_message(struct tap *t, const struct message *s)
 		t->watch->leave = true;
 	} else if (t->writer.hit || (f->joins && !o->files && f->joins(&t->writer, s))) {
 		write_message(t, *s);
-	} else if (f->flush && !o->files) {
-		out_commit(&t->watch->out, before, f->flush(&t->writer, to));
+	} else {
+		if (f->flush && !o->files)
+			out_commit(&t->watch->out, before, f->flush(&t->writer, to));
+		pass(t, s);
 	}
 }
 
@@ -270,8 +280,10 @@ message(struct watch *w, const struct message *s, const struct session_message *
 			write_opening(t, s);
 		if (t->left > 0)
 			show_message(t, s);
-	} else if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST) {
-		seen->request->data = opening_of(t, s);
+	} else {
+		pass(t, s);
+		if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST)
+			seen->request->data = opening_of(t, s);
 	}
 	free(t->opening);
 	t->opening = NULL;
@@ -337,5 +349,6 @@ tap_run(const struct options *o)
 	redact_free(&t.redact);
 	free(t.opening);
 	pretty_free(t.writer.pretty);
+	buf_free(&t.writer.before);
 	return status;
 }

@@ -110,25 +110,34 @@ is_json(struct slice text)
 		json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_NONE;
 }
 
-/* Finds secrets in a chunk of a stream, read together with the tail of the chunk before. */
+/* Finds secrets in the next part of a stream, which `both` has after the tail of the part before. Keeps the new tail. */
 static int
-search_chunk(struct redact *r, const struct walk *w, struct slice string)
+search_next(struct redact *r, const struct buf *both)
 {
-	struct buf *both = &r->plain[w->nest], *tail = &r->stream->tail;
-	size_t first = r->n, before = tail->n;
-	struct slice raw = slice(string.p + 1, string.n - 2);
-	int open;
+	struct buf *tail = &r->stream->tail;
+	int open = redact_text(r, buf_slice(both), tail->n, false);
+	size_t from = both->n > TAIL ? both->n - TAIL : 0;
 
-	both->n = 0;
-	if (buf_add_slice(both, buf_slice(tail)) < 0 || json_unescape(string, both) < 0)
-		return -1;
-	open = redact_text(r, buf_slice(both), before, false);
-	map_hits(r, first, raw, w->origin, false);
 	tail->n = 0;
 	if (open > 0)
 		return buf_add_string(tail, "-----BEGIN PRIVATE KEY-----");
-	before = both->n > TAIL ? both->n - TAIL : 0;
-	return open < 0 ? -1 : buf_add(tail, both->p + before, both->n - before);
+	return open < 0 ? -1 : buf_add(tail, both->p + from, both->n - from);
+}
+
+/* Finds secrets in a chunk of a stream. */
+static int
+search_chunk(struct redact *r, const struct walk *w, struct slice string)
+{
+	struct buf *both = &r->plain[w->nest];
+	size_t first = r->n;
+	int e;
+
+	both->n = 0;
+	if (buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 || json_unescape(string, both) < 0)
+		return -1;
+	e = search_next(r, both);
+	map_hits(r, first, slice(string.p + 1, string.n - 2), w->origin, false);
+	return e;
 }
 
 static int
@@ -369,7 +378,19 @@ replace(struct redact *r, struct slice in, struct slice *result)
 	return 0;
 }
 
-/* If the line is a chunk of a text, finds its stream by session, kind of update, tool call and message, or begins one. */
+/* Finds the stream with this id, or begins one. */
+static int
+choose_stream(struct redact *r, struct slice id)
+{
+	for (r->stream = r->streams; r->stream < r->streams + STREAMS; r->stream++)
+		if (slice_eq(buf_slice(&r->stream->id), id))
+			return 0;
+	r->stream = &r->streams[r->oldest++ % STREAMS];
+	r->stream->tail.n = r->stream->id.n = 0;
+	return buf_add_slice(&r->stream->id, id);
+}
+
+/* If the line is a chunk of a text, finds its stream by session, kind of update, tool call and message. */
 static int
 find_stream(struct redact *r, struct slice line)
 {
@@ -388,12 +409,7 @@ find_stream(struct redact *r, struct slice line)
 		buf_add_slice(&id, json_get(update, "toolCallId")) < 0 || buf_add_slice(&id, json_get(update, "messageId")) < 0)
 		return -1;
 	r->chunk = text;
-	for (r->stream = r->streams; r->stream < r->streams + STREAMS; r->stream++)
-		if (slice_eq(buf_slice(&r->stream->id), buf_slice(&id)))
-			return 0;
-	r->stream = &r->streams[r->oldest++ % STREAMS];
-	r->stream->tail.n = r->stream->id.n = 0;
-	return buf_add_slice(&r->stream->id, buf_slice(&id));
+	return choose_stream(r, buf_slice(&id));
 }
 
 int
@@ -406,10 +422,40 @@ redact_line(struct redact *r, struct slice line, struct slice *result)
 }
 
 int
-redact_plain(struct redact *r, struct slice text, struct slice *result)
+redact_pass(struct redact *r, struct slice line, struct buf *before)
+{
+	struct walk w = {.origin = line.p};
+	uint64_t kinds[REDACT_KINDS];
+	int e;
+
+	before->n = r->n = r->hits.n = 0;
+	if (find_stream(r, line) < 0)
+		return -1;
+	if (!r->chunk.p)
+		return 0;
+	/* The search counts what it finds, but nothing is replaced here. */
+	memcpy(kinds, r->kinds, sizeof(kinds));
+	e = buf_add_slice(before, buf_slice(&r->stream->tail)) < 0 ? -1 : search_chunk(r, &w, r->chunk);
+	memcpy(r->kinds, kinds, sizeof(kinds));
+	return e;
+}
+
+int
+redact_plain(struct redact *r, struct slice text, size_t before, struct slice *result)
 {
 	r->n = r->hits.n = 0;
-	return redact_text(r, text, 0, false) < 0 ? -1 : replace(r, text, result);
+	return redact_text(r, text, before, false) < 0 ? -1 : replace(r, slice(text.p + before, text.n - before), result);
+}
+
+int
+redact_next(struct redact *r, struct slice id, struct slice text, struct slice *result)
+{
+	struct buf *both = &r->plain[0];
+
+	r->n = r->hits.n = both->n = 0;
+	if (choose_stream(r, id) < 0 || buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 || buf_add_slice(both, text) < 0)
+		return -1;
+	return search_next(r, both) < 0 ? -1 : replace(r, text, result);
 }
 
 void

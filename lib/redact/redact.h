@@ -45,8 +45,18 @@ struct redact {
  * until the next call. 0, or -1 out of memory.
  */
 int redact_line(struct redact *, struct slice line, struct slice *result);
-/* As redact_line, for plain text: for example a text that was put together from the chunks of many messages. */
-int redact_plain(struct redact *, struct slice text, struct slice *result);
+/*
+ * For a line that redact_line does not get: keeps the end of a chunk for the chunks after it. Puts the end of the text before the chunk
+ * into `before`, which is empty for other lines. 0, or -1 out of memory.
+ */
+int redact_pass(struct redact *, struct slice line, struct buf *before);
+/*
+ * As redact_line, for plain text: for example a text that was put together from the chunks of many messages. The first `before` bytes
+ * are the text before it, from redact_pass, which is not in *result.
+ */
+int redact_plain(struct redact *, struct slice text, size_t before, struct slice *result);
+/* As redact_line, for plain text that is the next part of the text with this id. */
+int redact_next(struct redact *, struct slice id, struct slice text, struct slice *result);
 /* Reports the counts on standard error: "redacted 3 values in 2 messages: 2 by name, 1 key". */
 void redact_report(const struct redact *, const char *tool);
 void redact_free(struct redact *);

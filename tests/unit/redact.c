@@ -351,7 +351,7 @@ check_ends(struct redact *r)
 	for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++) {
 		SCOPED struct buf is = {0};
 
-		CHECK(redact_plain(r, slice_of(texts[k][0]), &clean) == 0 && buf_add_slice(&is, clean) == 0);
+		CHECK(redact_plain(r, slice_of(texts[k][0]), 0, &clean) == 0 && buf_add_slice(&is, clean) == 0);
 		CHECK_STR(buf_string(&is) ? is.p : NULL, texts[k][1]);
 	}
 }
