@@ -153,6 +153,56 @@ shows() {
 	assert_equal "$(prompts)" '"once"'
 }
 
+# bats test_tags=slow
+@test "Ctrl-Z in a login stops acp-ask, too; after fg the login goes on" {
+	command -v tmux >/dev/null || skip 'tmux is needed'
+	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"]}]},"turns":[[{"text":"in"}]]}'
+	cat >agent <<-END
+		#!/bin/sh
+		[ "\$1" = --login ] || exec ${AGENT[*]}
+		echo \$\$ >me
+		printf 'name: '
+		read -r line
+		echo "\$line" >login
+	END
+	chmod +x agent
+	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t "clear; acp-ask --auth t hi -- ./agent" Enter
+	wait_for shows 'name:'
+	tmux -S tmux send-keys -t t C-z
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t fg Enter
+	sleeps() { [[ $(<"/proc/$(<me)/stat") == *') S '* ]]; }
+	wait_for sleeps
+	tmux -S tmux send-keys -t t me Enter
+	wait_for test -s login
+	wait_for shows '$'
+	assert_equal "$(<login)" me
+	assert_equal "$(prompts)" '"hi"'
+}
+
+# bats test_tags=slow
+@test "a background job that has to ask stops, and leaves the terminal to the program in the foreground" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	command -v tmux >/dev/null || skip 'tmux is needed'
+	agent '{"turns":[['"$(call c1),$(permission c1)"',{"text":"ok"}]]}'
+	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t "clear; acp-ask hi -- ${AGENT[*]} & echo \$! >job; cat" Enter
+	is_stopped() { [[ -s job && $(<"/proc/$(<job)/stat") == *') T '* ]]; }
+	wait_for is_stopped
+	[[ $(stty -a <"$(tmux -S tmux display-message -p -t t '#{pane_tty}')") =~ (^|[ \;])icanon.*[\ \;]echo\  ]]
+	tmux -S tmux send-keys -t t C-c
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t fg Enter
+	asks() { tmux -S tmux capture-pane -p -t t | grep -q 'number: *$'; }
+	wait_for asks
+	tmux -S tmux send-keys -t t 1 Enter
+	wait_for shows '$'
+	assert_equal "$(sent 'select(.id == 1001).result.outcome.optionId')" '"a"'
+}
+
 @test "a conversation has text only, and a terminal" {
 	agent '{}'
 	talk '' -f json

@@ -396,7 +396,7 @@ ended() {
 	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"],"env":{"SUB":"x"}}]},"turns":[[{"text":"in"}]]}'
 	cat >agent <<-END
 		#!/bin/sh
-		[ "\$1" = --login ] || exec ${AGENT[*]}
+		[ "\$1" = --login ] || { ${AGENT[*]}; exit 3; }
 		printf 'name: '
 		read -r line
 		echo "\$SUB \$line" >login

@@ -111,7 +111,10 @@ line_ask(struct ask *a, struct slice prompt)
 	need(buf_string(&plain) ? 0 : -1);
 	a->line.asks = true;
 #ifdef HAVE_READLINE
+	/* A background job stops here until it is in the foreground. */
+	signal(SIGTTOU, SIG_DFL);
 	rl_callback_handler_install(plain.p, on_line);
+	signal(SIGTTOU, SIG_IGN);
 #else
 	a->line.prompt.n = 0;
 	put_slice(&a->line.prompt, buf_slice(&plain));

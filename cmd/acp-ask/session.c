@@ -69,12 +69,17 @@ log_in(struct ask *a, struct slice method)
 	spec.variables = a->variables;
 	pid = proc_start(&spec, NULL);
 	words_free(argv);
-	if (pid > 0) {
+	while (pid > 0) {
 		tcsetpgrp(a->line.fd.fd, pid);
 		proc_signal(pid, SIGCONT); /* it may have stopped because it used the terminal too early */
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		while (waitpid(pid, &status, WUNTRACED) < 0 && errno == EINTR)
 			;
 		tcsetpgrp(a->line.fd.fd, getpgrp());
+		if (!WIFSTOPPED(status))
+			break;
+		/* After Ctrl-Z acp-ask stops, too, so that the shell can continue both. */
+		if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGSTOP)
+			raise(SIGSTOP);
 	}
 	return (pid > 0 && status == 0) || ask_report(a, "--auth %s: it failed", a->options->auth);
 }
@@ -97,7 +102,10 @@ session_connect(struct ask *a)
 			return false;
 		/* An agent that is started now finds that the person has logged in. */
 		agent_end(a);
-		if (a->signals || a->status || !agent_start(a))
+		if (a->signals)
+			return false;
+		a->status = 0;
+		if (!agent_start(a))
 			return false;
 	}
 }

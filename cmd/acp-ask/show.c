@@ -81,9 +81,10 @@ on_spin(void *arg)
 {
 	static const char phases[] = "|/-\\";
 	struct ask *a = arg;
+	pid_t foreground = tcgetpgrp(STDERR_FILENO);
 
 	loop_add_timer(a->loop, &a->show.timer, SPIN);
-	if (a->line.asks || (a->show.terminal && a->show.open))
+	if (a->line.asks || (a->show.terminal && a->show.open) || (foreground >= 0 && foreground != getpgrp()))
 		return;
 	cli_write_now(STDERR_FILENO, slice((char[]){'\r', phases[a->show.phase++ % 4], ' '}, 3));
 	a->show.spins = true;
