@@ -154,6 +154,30 @@ shows() {
 }
 
 # bats test_tags=slow
+@test "a question that comes while a line is typed does not discard the line" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	command -v tmux >/dev/null || skip 'tmux is needed'
+	agent '{"turns":[[{"end":true},{"exists":"go"},'"$(call c1),$(permission c1)"'],[{"text":"ok"}]]}'
+	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
+	wait_for shows '$'
+	tmux -S tmux send-keys -t t "clear; acp-ask -- ${AGENT[*]}" Enter
+	wait_for shows '>'
+	tmux -S tmux send-keys -t t first Enter
+	wait_for shows '>'
+	tmux -S tmux send-keys -t t 'half a prom'
+	wait_for shows '> half a prom'
+	touch go
+	wait_for shows 'number:'
+	tmux -S tmux send-keys -t t 1 Enter
+	wait_for shows '> half a prom'
+	tmux -S tmux send-keys -t t pt Enter
+	wait_for shows '>'
+	tmux -S tmux send-keys -t t C-d
+	wait_for shows '$'
+	assert_equal "$(prompts)" $'"first"\n"half a prompt"'
+}
+
+# bats test_tags=slow
 @test "Ctrl-Z in a login stops acp-ask, too; after fg the login goes on" {
 	command -v tmux >/dev/null || skip 'tmux is needed'
 	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"]}]},"turns":[[{"text":"in"}]]}'

@@ -19,6 +19,7 @@
     {"exists": FILE}   until there is this file
     {"exit": N}, {"kill": S}, {"hang": true}, {"close": true}
     {"stop": R, "members": {...}}      ends the turn (else end_turn)
+    {"end": true}      ends the turn here; the steps after this come after its end
     {"error": E}       the prompt's response is an error
 
 What comes from the client is appended to the file `in`, a line each; both sides to ask.rec, a recording without times."""
@@ -129,7 +130,16 @@ def turn(prompt):
     turns = script.get("turns", [[]])
     steps = turns.pop(0) if len(turns) > 1 else turns[0]
     Client.cancelled = False
-    stop, members, error = "end_turn", {}, None
+    stop, members, error, ended = "end_turn", {}, None, False
+
+    def end():
+        if version == 2:
+            update({"sessionUpdate": "state_update", "state": "idle", "stopReason": stop, **members})
+        elif error:
+            send({"id": prompt["id"], "error": error})
+        else:
+            send({"id": prompt["id"], "result": {"stopReason": stop, **members}})
+
     if version == 2:
         send({"id": prompt["id"], "result": {"messageId": "u%d" % prompt["id"]}})
         update({"sessionUpdate": "state_update", "state": "running"})
@@ -176,12 +186,11 @@ def turn(prompt):
             stop, members = s["stop"], s.get("members", {})
         elif "error" in s:
             error = s["error"]
-    if version == 2:
-        update({"sessionUpdate": "state_update", "state": "idle", "stopReason": stop, **members})
-    elif error:
-        send({"id": prompt["id"], "error": error})
-    else:
-        send({"id": prompt["id"], "result": {"stopReason": stop, **members}})
+        elif "end" in s:
+            ended = True
+            end()
+    if not ended:
+        end()
     for u in script.get("late", []):
         update(u)
 

@@ -79,6 +79,7 @@ struct typed_line {
 	struct loop_fd fd;      /* the terminal; -1: there is none */
 	bool asks;              /* a line is to be typed now */
 	struct buf prompt;      /* without readline: the prompt of that line */
+	char *kept;             /* with readline: the text of line_keep; or NULL */
 	void (*got)(struct ask *, struct slice line, bool ended); /* a line was typed, or (ended) no more lines will be */
 };
 
@@ -224,6 +225,9 @@ void line_redraw(const struct ask *);
 void line_resume(const struct ask *);
 /* Returns whether something has been typed that line_leave would discard. */
 bool line_has_text(const struct ask *);
+/* With readline: keeps the text of the line that is being typed, and puts it into the line that is asked for later. */
+void line_keep(struct ask *);
+void line_take_kept(struct ask *);
 
 /* --- person.c --- */
 

@@ -22,6 +22,7 @@ enum { HISTORY = 1000 };
 static struct ask *typing; /* an argument for the callbacks: readline passes none */
 static char *history;      /* the path of the history file */
 static int unsaved;        /* the number of lines that are not in that file yet */
+static bool reading;       /* readline runs, and will empty the line when it returns */
 
 static void
 on_line(char *line)
@@ -37,9 +38,14 @@ on_line(char *line)
 static void
 on_typed(void *arg, short revents)
 {
-	(void)arg;
+	struct ask *a = arg;
+
 	(void)revents;
+	reading = true;
 	rl_callback_read_char();
+	reading = false;
+	if (a->line.asks && !a->asked)
+		line_take_kept(a);
 }
 
 /* Returns the next command of the agent that begins with this text. Leaves out names that might control the terminal. */
@@ -100,6 +106,34 @@ line_leave(struct ask *a)
 	rl_callback_handler_remove();
 #endif
 	return true;
+}
+
+void
+line_keep(struct ask *a)
+{
+#ifdef HAVE_READLINE
+	if (line_has_text(a)) {
+		free(a->line.kept);
+		need((a->line.kept = strdup(rl_line_buffer)) ? 0 : -1);
+	}
+#else
+	(void)a;
+#endif
+}
+
+void
+line_take_kept(struct ask *a)
+{
+#ifdef HAVE_READLINE
+	if (!a->line.kept || reading)
+		return;
+	rl_insert_text(a->line.kept);
+	rl_redisplay();
+	free(a->line.kept);
+	a->line.kept = NULL;
+#else
+	(void)a;
+#endif
 }
 
 void
@@ -202,6 +236,7 @@ line_close(struct ask *a)
 		history_truncate_file(history, HISTORY);
 	}
 #endif
+	free(a->line.kept);
 	loop_remove_fd(a->loop, &a->line.fd);
 	proc_close(a->line.fd.fd);
 }

@@ -42,8 +42,10 @@ static void answer_typed(struct ask *, struct slice typed, bool ended);
 static void
 go_on(struct ask *a)
 {
-	if (!a->talk.done)
-		ask_line(a, slice_of(a->talk.text.n ? ">> " : "> "));
+	if (a->talk.done)
+		return;
+	ask_line(a, slice_of(a->talk.text.n ? ">> " : "> "));
+	line_take_kept(a);
 }
 
 static void
@@ -200,6 +202,7 @@ ask_person(struct ask *a)
 		go_on(a);
 		return;
 	}
+	line_keep(a);
 	leave_line(a);
 	a->asked = q;
 	if (a->options->permit_timeout)
