@@ -427,6 +427,12 @@ ended() {
 	refute_output --partial 'within the grace period'
 }
 
+@test "a response without a result, as JavaScript writes an undefined one, is not waited for" {
+	agent '{"turns":[[{"text":"x"},{"raw":"{\"jsonrpc\":\"2.0\",\"id\":3}\n"},{"wait":"never"}]]}'
+	run --separate-stderr -1 ask hi
+	assert_equal "${stderr_lines[-1]}" 'acp-ask: session/prompt: no response'
+}
+
 @test "acp-check finds nothing in what acp-ask sends" {
 	for version in 1 2; do
 		agent '{"version":'$version',"turns":[['"$(call c1)"',{"text":"x"},{"stop":"end_turn"}]]}'

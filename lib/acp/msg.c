@@ -124,7 +124,7 @@ msg_guess_kind(struct slice line, struct slice *id)
 {
 	struct slice text = trim(line), key, value, v[MEMBERS], whole = {NULL, 0};
 	struct json_iter it = {.in = text};
-	unsigned ids = 0, methods = 0, results = 0;
+	unsigned ids = 0, methods = 0, results = 0, params = 0;
 
 	*id = slice_of("null");
 	if (text.n == 0 || *text.p != '{')
@@ -132,6 +132,7 @@ msg_guess_kind(struct slice line, struct slice *id)
 	while (json_next(&it, &key, &value)) {
 		methods += slice_is(key, "\"method\"");
 		results += slice_is(key, "\"result\"") || slice_is(key, "\"error\"");
+		params += slice_is(key, "\"params\"");
 		if (!slice_is(key, "\"id\""))
 			continue;
 		ids++;
@@ -140,7 +141,8 @@ msg_guess_kind(struct slice line, struct slice *id)
 	}
 	if (ids == 1 && whole.p)
 		*id = whole;
-	if (ids > 0 && methods == 0 && results > 0)
+	/* JavaScript leaves an undefined result out. */
+	if (ids > 0 && methods == 0 && (results > 0 || (params == 0 && text.p[text.n - 1] == '}')))
 		return ids == 1 && whole.p ? MSG_RESPONSE : MSG_NOISE;
 	if (ids > 0)
 		return MSG_REQUEST;

@@ -180,7 +180,9 @@ test_noise_meant(void)
 	CHECK_STR(meant("42"), "noise null");
 	CHECK_STR(meant("{oops"), "noise null");
 	CHECK_STR(meant("{}"), "noise null");
-	CHECK_STR(meant("{\"id\":7}"), "request 7");
+	CHECK_STR(meant("{\"id\":7}"), "response 7");
+	CHECK_STR(meant("{\"id\":7,\"params\":{}}"), "request 7");
+	CHECK_STR(meant("{\"id\":7,\"jsonrpc\":\"2.0\""), "request 7");
 	CHECK_STR(meant(" {\"id\" : \"a\\\"b\" , \"method\":\"x\",\"params\":{\"a\":\"\xff\"}} \r"), "request \"a\\\"b\"");
 	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"a\":tru},\"id\":8}"), "request 8");
 	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"id\":9,\"a\":tru}}"), "notification null");
