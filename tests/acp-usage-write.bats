@@ -68,6 +68,39 @@ four='four-turns-per-model-usage.jsonl'
 	assert_line --index 1 --partial '"sessions":1,"turns":1'
 }
 
+@test "--session with a sub-agent: its figures are not its parent's, in tables, metrics and limits" {
+	{
+		prompt 1 root
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"root","update":{"sessionUpdate":"subagent_update","sessionId":"kid","state":"running"}}}'
+		prompt 2 kid
+		update kid '"used":7,"size":100,"cost":{"amount":0.25,"currency":"USD"}'
+		answer 2 '"usage":{"totalTokens":250,"inputTokens":200,"outputTokens":50}'
+		update root '"used":50,"size":100,"cost":{"amount":0.5,"currency":"USD"}'
+		answer 1 '"usage":{"totalTokens":1100,"inputTokens":1000,"outputTokens":100}'
+	} >family
+	# The second agent includes the costs of children in those of their parent.
+	{
+		echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"@agentclientprotocol/claude-agent-acp","version":"0.61.0"}}}'
+		cat family
+	} >covered
+	for file in family covered; do
+		for by in session model agent project; do
+			acp-usage --session kid --by $by -f json $file | jq -c '[.turns, .billed.total, .cost[].amount]' >rows
+			assert_equal "$(<rows)" $'[1,250,0.25]\n[1,250,0.25]'
+		done
+		run -0 acp-usage --session kid -f prom $file
+		assert_line 'acp_session_cost{session="kid",currency="USD"} 0.25'
+		assert_line 'acp_turn_tokens_total{type="output",model=""} 50'
+		assert_line 'acp_turns_total{stop_reason="end_turn"} 1'
+		run -0 acp-usage --session kid --max-tokens 251 --max-cost 0.26USD $file
+		run -1 --separate-stderr acp-usage --session kid --max-tokens 250 $file
+		assert_equal "$stderr" 'acp-usage: kid: --max-tokens 250 is reached'
+	done
+	run -1 --separate-stderr acp-usage --max-tokens 1350 family
+	assert_equal "$stderr" 'acp-usage: root: --max-tokens 1350 is reached'
+}
+
 @test "-o writes a file with mode 600, and -a appends" {
 	acp-usage -o rows -f tsv "$USAGE/one-turn.rec"
 	acp-usage -a -o rows -f tsv "$USAGE/one-turn.rec"

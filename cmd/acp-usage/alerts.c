@@ -220,12 +220,12 @@ void
 alerts_check(struct tool *t)
 {
 	struct usage_figures f = {0};
-	struct usage_session *s;
+	struct usage_session *s, *up;
 
 	for (size_t i = 0; i < t->ndue; i++) {
-		/* The figures of sub-agents count with those of the session that the user began. */
-		for (s = t->due[i], s->tool_flags &= (uint16_t)~DUE; s->parent;)
-			s = s->parent;
+		/* The figures of sub-agents count with those of the session that the user began or selected. */
+		for (s = t->due[i], s->tool_flags &= (uint16_t)~DUE; (up = tool_parent(t, s));)
+			s = up;
 		if (usage_figures_family(t->usage, s, &f) < 0)
 			tool_fail(t, "out of memory");
 		see_cost(t, s, &f);

@@ -61,7 +61,7 @@ event(void *arg, const struct usage_event *e)
 	if (e->kind != USAGE_EVENT_COMPACT)
 		alerts_see(t, e->session);
 	if (t->prom.wanted)
-		prom_event(&t->prom, e);
+		prom_event(t, e);
 	if (!t->prom.wanted && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
 		write_row(t, e);
 	t->metered = e->session;

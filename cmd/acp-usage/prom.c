@@ -7,13 +7,14 @@
 enum { SECOND = 1000000 };
 
 void
-prom_event(struct prom *p, const struct usage_event *e)
+prom_event(struct tool *t, const struct usage_event *e)
 {
+	struct prom *p = &t->prom;
 	size_t n = (size_t)e->turn->stop + 1;
 	uint64_t *more;
 
 	p->fresh = true;
-	if (e->kind != USAGE_EVENT_TURN || e->session->parent)
+	if (e->kind != USAGE_EVENT_TURN || tool_parent(t, e->session))
 		return;
 	if (n > p->nstops) {
 		more = realloc(p->stops, n * sizeof(*more));
@@ -44,7 +45,7 @@ put_sessions(struct buf *to, struct tool *t)
 	}
 	r |= metrics_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next) {
-		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
+		if (!tool_adds(t, s))
 			continue;
 		r |= usage_figures_session(t->usage, s, &f);
 		for (size_t i = 0; i < f.ncosts; i++)
@@ -91,7 +92,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
 	r = metrics_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next) {
-		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
+		if (!tool_adds(t, s))
 			continue;
 		for (const struct usage_part *part = s->parts; part; part = part->next)
 			for (const struct usage_tally *tally = part->tallies; tally; tally = tally->next)

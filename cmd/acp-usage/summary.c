@@ -113,7 +113,7 @@ group_tallies(struct summary *s, const struct usage_session *session)
 			turns = g->figures.turns;
 			r |= usage_figures_tally(s->tool->usage, session, p, t, by_model, &g->figures);
 			/* Only sessions have turns that count, sub-agents have none. */
-			g->figures.turns = session->parent ? turns : g->figures.turns;
+			g->figures.turns = tool_parent(s->tool, session) ? turns : g->figures.turns;
 		}
 	}
 	return r;
@@ -132,7 +132,7 @@ group_costs(struct summary *s, const struct usage_session *session)
 	/* Tokens that no agent reports belong to no model or day. */
 	s->unassigned.own_lower |= f.own_lower;
 	s->unassigned.billed_lower |= f.billed_lower;
-	s->turns += session->parent ? 0 : f.turns;
+	s->turns += tool_parent(s->tool, session) ? 0 : f.turns;
 	/* The cost of a session belongs to its model, if it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
 	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
@@ -159,7 +159,7 @@ group_session(struct summary *s, const struct usage_session *session)
 	int r;
 
 	if (o->by == BY_PROJECT || o->by == BY_AGENT) {
-		if (session->parent)
+		if (tool_parent(s->tool, session))
 			return 0;
 		g = group(s, o->by == BY_PROJECT ? (int64_t)session->cwd : usage_agent_key(s->tool->usage, session->agent));
 		if (!g)
@@ -169,7 +169,7 @@ group_session(struct summary *s, const struct usage_session *session)
 		usage_figures_free(&f);
 		return r;
 	}
-	if (usage_is_covered(s->tool->usage, session))
+	if (!tool_adds(s->tool, session))
 		return 0;
 	return -(group_tallies(s, session) || group_costs(s, session));
 }
@@ -240,10 +240,10 @@ make_sessions(struct summary *s)
 		if (!tool_wants(s->tool, session))
 			continue;
 		s->sessions++;
-		if (usage_is_covered(u, session))
+		if (!tool_adds(s->tool, session))
 			continue;
 		r = usage_figures_session(u, session, &f);
-		if (session->parent)
+		if (tool_parent(s->tool, session))
 			f.turns = 0;
 		else
 			add_row(s, (struct summary_order){.session = session}, &f, session->title);

@@ -18,6 +18,18 @@ tool_wants(struct tool *t, const struct usage_session *s)
 	return yes;
 }
 
+struct usage_session *
+tool_parent(struct tool *t, const struct usage_session *s)
+{
+	return s->parent && tool_wants(t, s->parent) ? s->parent : NULL;
+}
+
+bool
+tool_adds(struct tool *t, const struct usage_session *s)
+{
+	return tool_wants(t, s) && !(tool_parent(t, s) && usage_is_covered(t->usage, s));
+}
+
 void
 tool_fail(struct tool *t, const char *what)
 {

@@ -107,6 +107,10 @@ struct usage *events_open(struct tool *);
 void tool_fail(struct tool *, const char *what);
 /* Is the session, or one above it, selected by --session? True without --session. */
 bool tool_wants(struct tool *, const struct usage_session *);
+/* The session with which this sub-agent's session counts. NULL: none, also where --session selects only the sub-agent. */
+struct usage_session *tool_parent(struct tool *, const struct usage_session *);
+/* Is the session selected, and not included in the figures of its tool_parent? */
+bool tool_adds(struct tool *, const struct usage_session *);
 
 /* The level of a session's context; LEVEL_UNKNOWN if its size or use is not known. */
 enum level tool_level(const struct options *, const struct usage_session *);
@@ -143,7 +147,7 @@ int prices_estimate(struct prices *, struct slice model, const struct usage_sums
 uint64_t prices_size(struct prices *, struct slice model);
 
 /* prom.c. Takes note of an event that changes the metrics. */
-void prom_event(struct prom *, const struct usage_event *);
+void prom_event(struct tool *, const struct usage_event *);
 /* Writes the metrics, if they have changed and a second has passed; now: in any case. */
 void prom_write(struct tool *, bool now);
 
