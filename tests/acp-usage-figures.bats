@@ -694,6 +694,32 @@ order() {
 	assert_line --index 0 --regexp '^2026-11-22 00:00:01 '
 }
 
+@test "--since, --before: the context is the last one of that time, and the peak the greatest" {
+	local t=0
+	echo '{"acp-recording":1,"started":"2026-11-20T20:00:00Z"}' >days.rec
+	for used in 30 10 90 20; do
+		((t += 8000))
+		{
+			prompt 1 s
+			update s "\"used\":$used,\"size\":100"
+			answer 1 '"usage":{"totalTokens":3,"inputTokens":2,"outputTokens":1}'
+		} | jq -c --argjson t $t '{t: $t, from: (if .method == "session/prompt" then "client" else "agent" end), msg: .}' >>days.rec
+	done
+	export TZ=UTC
+	run total --before 2026-11-21T01:00 days.rec 'turns'
+	assert_output '[2]'
+	for format in json prom; do
+		acp-usage -f $format $([ $format = prom ] || echo --summary) --before 2026-11-21T01:00 days.rec
+		acp-usage -f $format $([ $format = prom ] || echo --summary) --since 2026-11-21T01:00 days.rec
+	done >out
+	assert_equal "$(jq -cR 'fromjson? | select(.session) | [.turns, .used, .peak, .percent, .level]' out)" \
+	    $'[2,10,30,10,"normal"]\n[2,20,90,20,"normal"]'
+	assert_equal "$(grep ^acp_context_used out)" $'acp_context_used_tokens{session="s"} 10\nacp_context_used_tokens{session="s"} 20'
+	# A stream does not sort its recordings.
+	run -0 --separate-stderr bash -c 'acp-usage --pass --before 2020-01-01 -f prom -o metrics <<<"$1" >same' - "$(update s '"used":1,"size":2')"
+	run ! grep '^acp_context_used' metrics
+}
+
 @test "compaction is an event" {
 	run -0 acp-usage -f json "$AGENTS/elicitation-compact.jsonl"
 	run jq -r 'select(.event == "compaction") | "\(.stop_reason) \(.used)"' <<<"$output"

@@ -149,7 +149,7 @@ finish(struct watch *w, int status)
 	if (!w->stream && watch_missed(w))
 		return status ? status : EXIT_USAGE;
 	/* The recordings may not have been read in the order of their times. */
-	if (!w->stream && usage_sort(t->usage) < 0)
+	if (usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
 	if (t->prom.wanted)

@@ -358,6 +358,8 @@ sort_parts(struct usage *u, struct usage_session *s)
 {
 	uint32_t model = 0;
 
+	/* The last context that was known may be one of a time that does not count. */
+	s->has_used = s->has_size = false;
 	/* Parts without a time come first, in the order in which they were read: the sort is stable. */
 	LL_SORT(s->parts, by_time);
 	for (struct usage_part *p = s->parts; p; p = p->next) {

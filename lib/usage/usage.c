@@ -281,18 +281,24 @@ add_call(struct usage_session *s, const struct usage_report *r)
 }
 
 static void
-add_context(struct usage *u, struct usage_session *s, const struct usage_report *r)
+add_context(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
 	struct usage_part *p = s->now;
 
 	s->turn.reported = true;
-	s->used = p->used = r->used;
-	s->size = p->size = r->size;
-	s->has_used = p->has_used = true;
-	s->has_size = p->has_size = r->has_size;
-	if (r->used >= p->peak) {
-		p->peak = r->used;
-		p->peak_size = r->has_size ? r->size : 0;
+	s->used = r->used;
+	s->size = r->size;
+	s->has_used = true;
+	s->has_size = r->has_size;
+	if (!u->spec.period || u->spec.period(u->spec.arg, p->started, t) != USAGE_NEVER) {
+		p->used = r->used;
+		p->size = r->size;
+		p->has_used = true;
+		p->has_size = r->has_size;
+		if (r->used >= p->peak) {
+			p->peak = r->used;
+			p->peak_size = r->has_size ? r->size : 0;
+		}
 	}
 	if (r->has_size && r->used > r->size)
 		usage_note(u, s, USAGE_NOTE_OVER, false, "used (%llu) is greater than size (%llu)", (unsigned long long)r->used,
@@ -328,7 +334,7 @@ add_update(struct usage *u, struct usage_session *s, uint64_t t, const struct us
 	e.changed = cost > 0;
 	if (r->has_used) {
 		e.changed |= !s->has_used || s->used != r->used || s->has_size != r->has_size || (r->has_size && s->size != r->size);
-		add_context(u, s, r);
+		add_context(u, s, t, r);
 	}
 	s->turn.spent |= e.changed && !r->replayed;
 	child_ran(s);

@@ -216,7 +216,7 @@ struct usage_part {
 	enum usage_basis basis : 8; /* USAGE_AUTO: not decided */
 	bool restarted;            /* the part began with a restart of the agent */
 	bool has_counts, has_rows; /* some response had counts; some response had rows per model */
-	bool has_used, has_size;   /* has_used: there is a peak, too */
+	bool has_used, has_size;   /* has_used: there is a peak, too. All of them without times that are USAGE_NEVER */
 	uint64_t used, size, peak, peak_size;
 	struct usage_tally *tallies;
 	struct usage_cost *costs;  /* the currency that was reported last comes first */
@@ -255,7 +255,7 @@ struct usage_session {
 	bool fell : 1, unreported : 1; /* counts have fallen; some turn with counts had no calls or rows */
 	bool worked : 1;           /* the agent may have worked in the session since it was restarted */
 	bool counted : 1;          /* some tokens of the session were reported */
-	/* The last values that are known; a recording passes them to the next. */
+	/* The last values that are known; a recording passes them to the next. After usage_sort the context is that of the parts. */
 	bool has_used : 1, has_size : 1;
 	uint64_t used, size;
 	uint32_t model, agent;
