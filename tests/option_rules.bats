@@ -67,6 +67,15 @@ refused() {
 	refused '--follow requires one recording' usage -F
 	refused '--merge does not go with a command' usage --merge -- cat
 	refused '--merge does not go with --max-cost' usage --merge --max-cost 1USD s.rec
+	refused '--format prom does not go with --by' usage -f prom --by day s.rec
+	refused '--format prom does not go with --merge' usage -f prom --merge s.rec
+	refused '--merge does not go with --format csv' usage -f csv --merge s.rec
+	refused '--merge does not go with --basis' usage --merge --basis call s.rec
+	refused '--merge does not go with --hop' usage --merge --hop 3 s.rec
+	refused '--merge does not go with --meter' usage --merge --meter s.rec
+	refused '--merge does not go with --pass' usage --merge --pass
+	refused '--merge does not go with --fill' usage --merge --fill
+	refused '--size requires --fill' usage --size 5 s.rec
 }
 
 @test "acp-stat" {

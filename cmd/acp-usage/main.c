@@ -164,13 +164,15 @@ list_inputs(struct options *o)
 
 static const struct cli_rule rules[] = {
 	{"--cache-hour", "--prices", NULL},
-	{"--format prom", "--output|recordings", "--summary|--append"},
-	{"--summary|--by", NULL, "--format csv|--format tsv"},
+	{"--format prom", "--output|recordings", "--summary|--by|--merge|--append"},
+	{"--summary|--by|--merge", NULL, "--format csv|--format tsv"},
 	{"--sort", "--summary|--by|--merge", NULL},
 	{"--fill", NULL, "recordings"},
+	{"--size", "--fill", NULL},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--follow", "one recording", NULL},
-	{"--merge", NULL, "--follow|a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens"},
+	{"--merge", NULL, "--follow|a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens|--basis|--meter|--hop"
+		"|--fill|--pass"},
 	{NULL, NULL, NULL},
 };
 
