@@ -694,6 +694,20 @@ order() {
 	assert_line --index 0 --regexp '^2026-11-22 00:00:01 '
 }
 
+@test "--since, --before: a day that its month does not have is refused" {
+	update s '"used":1,"size":2' >s.nd
+	for option in since before; do
+		for day in 2026-02-29 2026-02-31 2026-11-31 2026-11-31T10:00; do
+			run -2 acp-usage --$option $day s.nd
+			assert_output "acp-usage: --$option $day: expected a date, such as 2026-11-22 or 2026-11-22T15:56, or how long ago: 7d"
+		done
+	done
+	# In Cairo this day has no midnight.
+	for day in 2028-02-29 2026-12-31 2026-04-24; do
+		run -0 env TZ=Africa/Cairo acp-usage --since $day s.nd
+	done
+}
+
 @test "--since, --before: the context is the last one of that time, and the peak the greatest" {
 	local t=0
 	echo '{"acp-recording":1,"started":"2026-11-20T20:00:00Z"}' >days.rec

@@ -86,7 +86,7 @@ parse_time(const struct cli_argument *t)
 {
 	static const struct { char name; double seconds; } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
 	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
-	struct tm tm;
+	struct tm tm, day;
 	char *end;
 	double n = strtod(t->argument, &end), *when = t->at;
 
@@ -99,7 +99,10 @@ parse_time(const struct cli_argument *t)
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		tm = (struct tm){.tm_isdst = -1};
 		end = strptime(t->argument, forms[i], &tm);
-		if (end && *end == '\0') {
+		/* timegm changes a day that its month does not have. */
+		day = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = tm.tm_mday};
+		timegm(&day);
+		if (end && *end == '\0' && day.tm_mday == tm.tm_mday) {
 			*when = (double)mktime(&tm);
 			return;
 		}
