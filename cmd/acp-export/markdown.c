@@ -97,21 +97,21 @@ is_reference(const struct page *p, int32_t next)
 {
 	static const struct {
 		const char *before;
-		bool digit; /* only a digit makes a link; else any character does */
-	} references[] = {{"@", false}, {"#", true}, {"gh-", true}, {"ftp:", false}, {"www.", false}};
+		int32_t from, to; /* the characters that make a link */
+	} references[] = {{"@", '!', INT32_MAX}, {"#", '0', '9'}, {"gh-", '0', '9'}, {"ftp:", '!', INT32_MAX}, {"www", '.', '.'}};
 
 	for (size_t i = 0, n; i < sizeof(references) / sizeof(*references); i++) {
 		n = strlen(references[i].before);
 		if (p->to->n >= n && strncasecmp(p->to->p + p->to->n - n, references[i].before, n) == 0 &&
-			(references[i].digit ? next >= '0' && next <= '9' : next > ' '))
+			next >= references[i].from && next <= references[i].to)
 			return true;
 	}
 	return false;
 }
 
-/* Writes an escaped text. breaks: a newline in the text ends the line; else it becomes a blank. */
+/* Writes an escaped text without links. breaks: a newline in the text ends the line; else it becomes a blank. */
 static void
-put_escaped(struct page *p, struct slice s, bool breaks)
+put_plain(struct page *p, struct slice s, bool breaks)
 {
 	struct text t = text_of(s);
 	int32_t code;
@@ -128,6 +128,38 @@ put_escaped(struct page *p, struct slice s, bool breaks)
 			page_put(p, " ");
 		}
 	}
+}
+
+static void
+put_span(struct page *p, enum markup_span span, struct slice url, bool open)
+{
+	if (span == SPAN_STRONG || span == SPAN_EMPHASIS) {
+		page_put(p, span == SPAN_STRONG ? "**" : "*");
+	} else if (span == SPAN_CODE) {
+		p->in_code = open;
+	} else if (open) {
+		page_put(p, "[");
+	} else {
+		page_put(p, "](<");
+		page_put_slice(p, url);
+		page_put(p, ">)");
+	}
+	p->line_start = false;
+}
+
+/* Like put_plain, but URLs become links: a forge would link to them with their backslashes. */
+static void
+put_escaped(struct page *p, struct slice s, bool breaks)
+{
+	struct slice url;
+
+	for (; (url = page_find_link(s)).n; s = slice_between(url.p + url.n, s.p + s.n)) {
+		put_plain(p, slice_between(s.p, url.p), breaks);
+		put_span(p, SPAN_LINK, url, true);
+		put_plain(p, url, false);
+		put_span(p, SPAN_LINK, url, false);
+	}
+	put_plain(p, s, breaks);
 }
 
 /* Ends the line, if the line is not empty, and writes an empty line. */
@@ -466,23 +498,6 @@ put_code_span(struct page *p, struct slice text)
 		page_put(p, "`");
 }
 
-static void
-put_span(struct page *p, enum markup_span span, struct slice url, bool open)
-{
-	if (span == SPAN_STRONG || span == SPAN_EMPHASIS) {
-		page_put(p, span == SPAN_STRONG ? "**" : "*");
-	} else if (span == SPAN_CODE) {
-		p->in_code = open;
-	} else if (open) {
-		page_put(p, "[");
-	} else {
-		page_put(p, "](<");
-		page_put_slice(p, url);
-		page_put(p, ">)");
-	}
-	p->line_start = false;
-}
-
 /* Writes a text or code. A newline stays, except in a cell or a heading, which the newline would end. */
 static void
 put_text(struct page *p, struct slice text)
@@ -490,7 +505,7 @@ put_text(struct page *p, struct slice text)
 	if (p->in_code)
 		put_code_span(p, text);
 	else
-		put_escaped(p, text, p->block != BLOCK_CELL && p->block != BLOCK_HEADING);
+		put_plain(p, text, p->block != BLOCK_CELL && p->block != BLOCK_HEADING);
 }
 
 const struct paint paint_markdown = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,

@@ -8,8 +8,8 @@
 
 #include "cmd/acp-export/page.h"
 
-/* NESTED: the depth of quotes, lists and items; deeper ones are text. NEAR: bytes of a bare link. MOST: bytes of a text to read. */
-enum { NESTED = 16, NEAR = 2048, FENCE_WORD = 32, MOST = 256 * 1024 };
+/* NESTED: the depth of quotes, lists and items; deeper ones are text. MOST: bytes of a text to read. */
+enum { NESTED = 16, FENCE_WORD = 32, MOST = 256 * 1024 };
 
 /*
  * Bytes that no UTF-8 text has. add_line puts these bytes into the text for md4c, and `bare` removes them: HIDE with the backslash
@@ -137,44 +137,19 @@ put_text(struct markup *m, struct slice text)
 		m->page->paint->text(m->page, text);
 }
 
-/* Returns the length of the URL at the beginning of a text, or 0. */
-static size_t
-bare_link(struct slice s)
-{
-	size_t n = 0;
-
-	while (n < s.n && n < NEAR && (unsigned char)s.p[n] > ' ' && (unsigned char)s.p[n] < 0x7f && !strchr("\"'<>\\^`{|}()[]*", s.p[n]))
-		n++;
-	while (n && strchr(".,;:!?_~", s.p[n - 1]))
-		n--;
-	return page_is_link(slice(s.p, n)) ? n : 0;
-}
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-}
-
 /* Writes a text, in which URLs become links unless a link is open. */
 static void
 put_linking(struct markup *m, struct slice s)
 {
-	const char *at = s.p, *end = s.p + s.n, *hit;
 	struct slice url;
-	size_t n;
 
-	for (; at < end && !m->linked && (hit = memmem(at, (size_t)(end - at), "http", 4)); at = hit + (n ? n : 4)) {
-		n = hit == s.p || !is_word(hit[-1]) ? bare_link(slice_between(hit, end)) : 0;
-		put_text(m, slice_between(at, n ? hit : hit + 4));
-		if (!n)
-			continue;
-		url = slice(hit, n);
+	for (; !m->linked && (url = page_find_link(s)).n; s = slice_between(url.p + url.n, s.p + s.n)) {
+		put_text(m, slice_between(s.p, url.p));
 		m->page->paint->span(m->page, SPAN_LINK, url, true);
 		put_text(m, url);
 		m->page->paint->span(m->page, SPAN_LINK, url, false);
 	}
-	put_text(m, slice_between(at, end));
+	put_text(m, s);
 }
 
 /* Appends the character of an entity, a number or one of a few names. Other entities are appended as text. */
@@ -308,7 +283,7 @@ static bool
 is_language(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!(is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !is_one_of(s.p[i], "+-_.#"))
+		if (!(page_is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !is_one_of(s.p[i], "+-_.#"))
 			return false;
 	return s.n < FENCE_WORD;
 }

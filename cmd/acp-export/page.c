@@ -90,6 +90,45 @@ page_is_link(struct slice url)
 	return false;
 }
 
+bool
+page_is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+}
+
+/* Returns the length of the URL at the beginning of a text, or 0. */
+static size_t
+link_length(struct slice s)
+{
+	enum { MOST = 2048 };
+	size_t n = 0;
+
+	while (n < s.n && n < MOST && (unsigned char)s.p[n] > ' ' && (unsigned char)s.p[n] < 0x7f && !strchr("\"'<>\\^`{|}()[]*", s.p[n]))
+		n++;
+	while (n && strchr(".,;:!?_~", s.p[n - 1]))
+		n--;
+	return page_is_link(slice(s.p, n)) ? n : 0;
+}
+
+struct slice
+page_find_link(struct slice s)
+{
+	const char *end = s.p + s.n, *at = s.p, *colon;
+	size_t n;
+
+	for (; s.n && (colon = memmem(at, (size_t)(end - at), "://", 3)); at = colon + 3) {
+		for (at = colon; at > s.p && colon - at < 6 && page_is_word(at[-1]); at--)
+			;
+		n = (size_t)(colon - at);
+		if (n < 4 || n > 5 || strncasecmp(at, "https", n) != 0)
+			continue;
+		n = link_length(slice_between(at, end));
+		if (n)
+			return slice(at, n);
+	}
+	return slice(NULL, 0);
+}
+
 /* Returns the least of 1, 2, 5, 10, 20, ... that is not below n; or n, if 64 bits have no such number. */
 static uint64_t
 round_up(uint64_t n)

@@ -95,6 +95,10 @@ int32_t page_next(struct text *);
 void page_put_html(struct page *, struct slice text, bool attribute);
 /* Returns whether a link to this URL is allowed: http, https or mailto, without unsafe characters. */
 bool page_is_link(struct slice url);
+/* Returns the first URL of http or https in a text, in the text; empty if there is none. */
+struct slice page_find_link(struct slice text);
+/* Returns whether a byte belongs to a word: an ASCII letter or digit, or a byte of another character. */
+bool page_is_word(char);
 
 /* Appends Markdown text as blocks and spans of the page's paint. */
 void markup_put(struct page *, struct slice text);
