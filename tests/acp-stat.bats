@@ -152,6 +152,20 @@ of_session() {
 	assert_equal "$(awk 'NR > 1 { print $1, $2 }' <<<"$output")" $'01a20763 1\na11-0002 1\n~3 1\n01a20763 2\nshort 1'
 }
 
+@test "--by session: sessions that begin alike show their ends" {
+	{
+		i=0
+		for s in 01a20179-bd1f-7f80-8bf5-aaaa1111 01a20179-bd1f-7f80-8bf5-bbbb2222 01a20179-bd1f-7f81-8bf5-cccc3333; do
+			prompt $((++i)) $i "$s"
+			ended $i $i
+		done
+	} >s.rec
+	run -0 acp-stat --by session s.rec
+	assert_equal "$(awk 'NR > 1 { print $1 }' <<<"$output")" $'-7f80-8bf5-aaaa1111\n-7f80-8bf5-bbbb2222\n01a20179-bd1f-7f81-'
+	run -0 acp-stat --merge <(acp-stat --by session -f json s.rec)
+	assert_line --partial '-7f80-8bf5-bbbb2222 '
+}
+
 @test "methods: by the side that sends them, errors, and requests without a response" {
 	session_rec >s.rec
 	run -0 figure s.rec method session/prompt '[.from, .count, .failed, .open, .latency.count, .latency.sum_us]'

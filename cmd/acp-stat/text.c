@@ -126,12 +126,27 @@ put_all_turns(const struct row *r, bool color, struct buf *to)
 	return -(e || buf_add_string(to, "  output tokens") || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
+/* Returns the short name of a session or agent; its end, if the row before or after this one has the same beginning. */
+static struct slice
+group_name(const struct row *r)
+{
+	enum { MOST = GROUP - 1 };
+	const struct row *near[] = {r->hh.prev, r->hh.next};
+	struct slice name = short_name(row_name(r), MOST);
+
+	for (size_t i = 0; i < 2 && name.n > MOST; i++)
+		if (near[i] && near[i]->kind == r->kind &&
+			slice_eq(slice_cut(short_name(row_name(near[i]), MOST), MOST), slice_cut(name, MOST)))
+			return slice(name.p + name.n - MOST, MOST);
+	return name;
+}
+
 /* Appends a line for each session or agent. */
 static int
 put_group(const struct row *r, struct buf *to)
 {
 	const struct hist *h = r->times;
-	int e = cells_put(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
+	int e = cells_put(to, row_name(r).n ? group_name(r) : slice_of("-"), GROUP - 1);
 
 	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
 	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
