@@ -93,6 +93,24 @@ of_session() {
 	assert_output '[3,2]'
 }
 
+@test "a kind of tool whose only call has no end has the time in which it ran" {
+	{
+		prompt 0 1 S
+		of_session 1 S '"tool_call","toolCallId":"c","kind":"fetch","status":"in_progress"'
+		of_session 1 S '"tool_call","toolCallId":"d","kind":"read","status":"in_progress"'
+		of_session 2 S '"tool_call_update","toolCallId":"d","status":"completed"'
+		ended 5 1
+	} >s.rec
+	# The percentage is the share of the longest time.
+	run -0 acp-stat --by tool s.rec
+	assert_line --regexp '^fetch +1 +0 +- +- +- +- +4\.0 s +100%'
+	assert_line --regexp '^read +1 +0 +n=1 +1\.0 s +1\.0 s +25%'
+	# Without times there is none.
+	jq -c .msg s.rec >plain
+	run -0 acp-stat --by tool plain
+	assert_line --regexp '^fetch +1 +0 +- +- +- +- +-$'
+}
+
 @test "a sub-agent's work is of the turn that started it, also when that has ended" {
 	{
 		prompt 0 1 S

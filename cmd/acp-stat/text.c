@@ -162,7 +162,7 @@ put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 	int e = cells_put(to, row_name(r), KIND);
 
 	e |= -(buf_printf(to, "%6llu", (unsigned long long)r->count) || put_failed(to, color, 7, r->failed));
-	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n, r->busy));
+	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n || r->busy, r->busy));
 	if (most)
 		e |= put_share(to, r->busy, most);
 	return e | buf_add_string(to, "\n");
