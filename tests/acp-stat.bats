@@ -509,11 +509,22 @@ turn_rec() {
 	run -1 --separate-stderr acp-stat -f tsv --max turn.p95=19s --max tool.edit.max=3999ms --max open=1 --max turn.failed=1 --max tool.p50=20s \
 		--max method.session/prompt.failed=0 s.rec
 	assert_equal "$output" "$report"
-	assert_equal "$stderr" $'acp-stat: turn.p95: 20.0 s, more than 19.0 s\nacp-stat: tool.edit.max: 4.0 s, more than 4.0 s
+	assert_equal "$stderr" $'acp-stat: turn.p95: 20.0 s, more than 19.0 s\nacp-stat: tool.edit.max: 4 s, more than 3.999 s
 acp-stat: open: 2, more than 1\nacp-stat: method.session/prompt.failed: 1, more than 0'
 	acp-stat -f json s.rec >s.json
 	run -1 --separate-stderr acp-stat --merge --max turn.max=19s s.json
 	assert_equal "$stderr" 'acp-stat: turn.max: 20.0 s, more than 19.0 s'
+}
+
+@test "--max: what is exceeded by little differs from the limit in the line that says so" {
+	session_rec >s.rec
+	for i in {1..1001}; do
+		echo '{"t":50,"from":"client","msg":{"jsonrpc":"2.0","id":"'"$i"'","method":"m"}}'
+	done >>s.rec
+	run -1 --separate-stderr acp-stat -f tsv --max tool.edit.max=3999ms --max turn.max=19990ms --max method.m.open=1000 s.rec
+	assert_equal "$stderr" 'acp-stat: tool.edit.max: 4 s, more than 3.999 s
+acp-stat: turn.max: 20 s, more than 19.99 s
+acp-stat: method.m.open: 1001, more than 1000'
 }
 
 @test "--max over nothing is status 2, and what is exceeded is status 1 all the same" {

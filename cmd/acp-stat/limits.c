@@ -1,4 +1,5 @@
 /* --max WHAT=VALUE: limits that must not be exceeded. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/acp-stat/stat.h"
@@ -109,9 +110,13 @@ check(struct limit *l, const struct table *t)
 		count = hist_percentile(&times, l->percent);
 		people_duration(found, count);
 		people_duration(most, l->most);
+		if (count > l->most && strcmp(found, most) == 0) {
+			snprintf(found, sizeof(found), "%.15g s", (double)count / 1e6);
+			snprintf(most, sizeof(most), "%.15g s", (double)l->most / 1e6);
+		}
 	} else {
-		people_count(found, count);
-		people_count(most, l->most);
+		snprintf(found, sizeof(found), "%llu", (unsigned long long)count);
+		snprintf(most, sizeof(most), "%llu", (unsigned long long)l->most);
 	}
 	hist_free(&times);
 	l->state = rows == 0 ? UNCHECKED : count > l->most ? EXCEEDED : KEPT;
