@@ -141,6 +141,16 @@ down() {
 	safe {tsv,csv,summary,models}.err
 }
 
+@test "acp-usage, acp-stat: the labels of metrics" {
+	acp-usage -f prom s.rec >usage 2>usage.err
+	acp-stat -f prom s.rec >stat 2>stat.err
+	shown usage stat
+	safe {usage,stat}.err
+	# Quotes, backslashes and newlines are escaped; the name of FS is ^\ and colours are not left out.
+	jq -nc '{jsonrpc: "2.0", method: "\u001c\"\\\n\u001b[31mred"}' | acp-stat -f prom - 2>/dev/null >labels
+	grep -F 'method="^\\\"\\\n^[[31mred",' labels
+}
+
 # bats test_tags=slow
 @test "acp-usage: the meter" {
 	cat >run <<-'END'
