@@ -46,6 +46,14 @@ prompts() {
 	assert_equal "$status" 0
 }
 
+# bats test_tags=slow
+@test "--timeout does not count the time in which a person types nothing" {
+	agent '{}'
+	THINKS=2.1 talk $'hi\n\x04' --timeout 2s
+	assert_equal "$status" 0
+	assert_equal "$(prompts)" '"hi"'
+}
+
 @test "permission requests are asked between the lines" {
 	agent '{"turns":[['"$(call c1),$(permission c1)"',{"text":"ok"}],[{"text":"again"}]]}'
 	talk $'go\n1\nmore\n\x04'

@@ -2,12 +2,14 @@
 """typist.py LINES [OPTION...]: runs `acp-ask OPTION... hi -- ask.py a.json` (ask_at_terminal stands for that) or another COMMAND at a
 terminal of its own, and types each line of LINES when the screen's last line is a prompt: it ends with ": " or "> " and has no newline.
 What stands before an interrupt at the end of a line is typed first, and the interrupt when the screen shows it.
+THINKS is how many seconds pass before each line.
 Prints the screen, without carriage returns. Exits as the command does."""
 import os
 import pty
 import re
 import select
 import sys
+import time
 
 lines = [line for line in sys.argv[1].split("\n")] if sys.argv[1] else []
 command = sys.argv[2:]
@@ -31,6 +33,7 @@ while True:
     # What is drawn over and over is no prompt.
     new = screen[seen:]
     if lines and new.endswith(waits_for):
+        time.sleep(float(os.environ.get("THINKS", 0)))
         line = lines.pop(0)
         waits_for = prompts
         if line.endswith("\x03") and len(line) > 1:

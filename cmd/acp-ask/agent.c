@@ -115,6 +115,8 @@ ask_wait(struct ask *a, const bool *done)
 	while (!*done && !a->over)
 		if (loop_run(a->loop) < 0)
 			cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
+	/* The time that a person takes for the next prompt does not count. */
+	loop_remove_timer(a->loop, &a->timeout);
 	return *done;
 }
 
@@ -137,8 +139,7 @@ ask_request(struct ask *a, const char *method, struct slice params)
 		splice_value(&splices, meta, slice_of(a->options->meta));
 	need(splice_write(params, splices.at, splices.n, &filled));
 	need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(&filled)));
-	loop_remove_timer(a->loop, &a->timeout);
-	if (a->options->timeout && !a->stopping)
+	if (a->options->timeout)
 		loop_add_timer(a->loop, &a->timeout, a->options->timeout);
 	return send_message(a, &message);
 }

@@ -170,7 +170,7 @@ const char *ask_call(struct ask *, struct slice request, struct buf *response);
 /* Responds to a request of the agent; ask_refuse: with an error. */
 void ask_reply(struct ask *, struct slice id, struct slice result);
 void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Waits until *done. False: all is over, and *done is not set. */
+/* Waits until *done, and ends the time of --timeout. False: all is over, and *done is not set. */
 bool ask_wait(struct ask *, const bool *done);
 /* Sets the exit status, if there is none yet. Returns false. */
 bool ask_fail(struct ask *, int status);
