@@ -41,6 +41,15 @@ script() {
 	run -0 ask --script s.jsonl
 }
 
+@test "after cancel_after a permission request gets cancelled, and a form is cancelled, whatever the rules" {
+	agent '{"turns":[[{"wait":"session/cancel"},'"$(permission c1)"',{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form",
+		"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}},{"stop":"cancelled"}]]}'
+	script '{"prompt":"one","cancel_after":"1ms","expect":{"stop_reason":"cancelled"}}'
+	echo '{"a":"x"}' >f.json
+	run -0 ask --permit '*=allow_once' --form f.json --script s.jsonl
+	assert_equal "$(sent 'select(.id > 1000) | .result | .outcome.outcome // .action')" $'"cancelled"\n"cancel"'
+}
+
 @test "a request is sent as it is, a null session is ours, and its response is printed" {
 	agent '{"methods":{"_x/y":{"result":{"a":[1,2.0]}}}}'
 	script '{"request":{"method":"_x/y","params":{"b":1.50,"sessionId":null}}}' '{"expect":{"result":{"a":[1.0,2]}}}' \

@@ -132,6 +132,13 @@ prompts() {
 	assert_equal "$status" 0
 }
 
+@test "a permission request that comes after Ctrl-C gets cancelled, whatever the rules; the next turn has the rules again" {
+	agent '{"turns":[[{"text":"now> "},{"wait":"session/cancel"},'"$(permission c1)"',{"stop":"cancelled"}],['"$(permission c1)"']]}'
+	talk $'go\n\x03\nmore\n\x04' --permit '*=allow_once'
+	assert_equal "$(sent 'select(.id > 1000) | .result.outcome | .optionId // .outcome')" $'"cancelled"\n"a"'
+	assert_equal "$status" 0
+}
+
 # shows TEXT: the screen's last line is this.
 shows() {
 	[[ $(tmux -S tmux capture-pane -p -t t | sed '/^$/d' | tail -n 1) == "$1" ]]

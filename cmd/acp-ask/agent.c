@@ -55,6 +55,7 @@ ask_cancel(struct ask *a)
 	put_object(&params, {acp_session_id, buf_slice(&a->session_id)});
 	need(msg_make_notification(&message, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 	send_message(a, &message);
+	a->turn.cancelled = true;
 	answer_cancel(a, slice(NULL, 0));
 }
 
@@ -210,7 +211,7 @@ on_session(void *arg, const struct session_event *e)
 	case SESSION_TURN_ENDED:
 		if (!e->turn->data)
 			return;
-		a->turn.running = false;
+		a->turn.running = a->turn.cancelled = false;
 		a->turn.over = true;
 		a->turn.failed = e->turn->failed || e->turn->unfinished;
 		put_slice(&a->turn.stop, e->turn->stop);

@@ -42,6 +42,7 @@ struct ask;
 /* The prompt that runs, or ran last. What the agent has not reported is empty. */
 struct turn {
 	bool running, over, failed;
+	bool cancelled;         /* it was cancelled, and runs */
 	struct buf stop;        /* the stop reason, a JSON string */
 	struct buf error;       /* the error object, JSON */
 	struct usage_sums usage, calls_usage; /* as reported at the turn's end; the sum of its model calls */
@@ -180,7 +181,7 @@ bool ask_fail(struct ask *, int status);
 void ask_over(struct ask *, int status);
 /* Sets the exit status, and cancels the turn: all is over when it has ended, or after the grace period; without a turn, at once. */
 void ask_stop(struct ask *, int status);
-/* Cancels the turn that runs, and all questions. */
+/* Cancels the turn that runs, and its questions: all that wait, and those that come before its end. */
 void ask_cancel(struct ask *);
 
 /* --- session.c --- */

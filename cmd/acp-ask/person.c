@@ -299,6 +299,7 @@ void
 answer_begin(struct ask *a, const struct msg *m)
 {
 	struct question *q = calloc(1, sizeof(*q));
+	bool cancelled = a->stopping || a->turn.cancelled;
 
 	need(q ? 0 : -1);
 	*q = (struct question){.ask = a, .is_form = m->what == ACP_ELICITATION_CREATE};
@@ -306,9 +307,9 @@ answer_begin(struct ask *a, const struct msg *m)
 	put_slice(&q->line, m->text);
 	msg_scan(buf_slice(&q->line), &q->request, NULL);
 	DL_APPEND(a->questions, q);
-	if (!q->is_form && !a->stopping)
+	if (!q->is_form && !cancelled)
 		begin_permission(q);
-	else if (!a->stopping && ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
+	else if (!cancelled && ask_jq(a, "form", q->request.params, &q->form) && json_get(buf_slice(&q->form), "prompt").p)
 		ask_person(a);
 	else
 		settle(q, slice(NULL, 0));
