@@ -28,6 +28,12 @@ one_permission() {
 	assert_equal "$(outcomes)" r
 }
 
+@test "a request that comes when no response can be sent any more is not decided, and is no rejection" {
+	agent '{"last":['"$(permission c1)"']}'
+	run -0 ask hi
+	refute_output
+}
+
 @test "--permit: by kind, by name or title; the first rule that matches counts" {
 	while read -r options want; do
 		one_permission

@@ -6,7 +6,7 @@
   methods      {METHOD: {"result": R} or {"error": E}}
   updates      updates that follow the response to session/new
   history      updates before the response to session/load, or to session/resume where that asks for them
-  last         updates that the agent sends at the end of its input
+  last         updates, or {"ask": M, "params": P}, that the agent sends at the end of its input
   turns        a list of turns, each a list of steps:
     {"update": U}      session/update
     {"text": T}        a chunk of the agent's text
@@ -72,7 +72,10 @@ def receive():
     line = sys.stdin.buffer.readline()
     if not line:
         for u in script.get("last", []):
-            update(u)
+            if "ask" in u:
+                send({"id": 2000, "method": u["ask"], "params": u["params"]})
+            else:
+                update(u)
         sys.exit(script.get("status", 0))
     record(b"client", line.rstrip(b"\n"))
     seen.write(line)

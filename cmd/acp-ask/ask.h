@@ -237,7 +237,7 @@ void person_open(struct ask *);
 void person_close(struct ask *);
 /* Returns whether there is a person who can be asked. */
 bool person_is_there(const struct ask *);
-/* Responds to a permission request or an elicitation, at once or later. */
+/* Responds to a permission request or an elicitation, at once or later; to an agent whose input is closed, never. */
 void answer_begin(struct ask *, const struct msg *);
 /* Cancels the question of this request, for whose response the agent does not wait any more; or (p NULL) all, with the turn. */
 void answer_cancel(struct ask *, struct slice id);

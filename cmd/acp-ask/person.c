@@ -298,9 +298,12 @@ begin_permission(struct question *q)
 void
 answer_begin(struct ask *a, const struct msg *m)
 {
-	struct question *q = calloc(1, sizeof(*q));
 	bool cancelled = a->stopping || a->turn.cancelled;
+	struct question *q;
 
+	if (a->agent.leaving)
+		return;
+	q = calloc(1, sizeof(*q));
 	need(q ? 0 : -1);
 	*q = (struct question){.ask = a, .is_form = m->what == ACP_ELICITATION_CREATE};
 	q->timer = (struct loop_timer){.expired = on_question_timer, .arg = q};
