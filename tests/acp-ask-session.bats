@@ -172,6 +172,12 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	done
 }
 
+@test "text that comes together with the response to session/new is printed" {
+	agent '{"updates":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Welcome.\n"}}],"turns":[[{"text":"Hello."}]]}'
+	run -0 ask hi
+	assert_output $'Welcome.\nHello.'
+}
+
 @test "an agent that does not say which session it has opened: status 1, and a line" {
 	agent '{"new":{"sessionId":5}}'
 	run --separate-stderr ask hi

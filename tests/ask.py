@@ -4,7 +4,7 @@
   version      of the protocol (1)
   initialize   members for the response to initialize
   methods      {METHOD: {"result": R} or {"error": E}}
-  updates      updates that follow the response to session/new
+  updates      updates that follow the response to session/new, in the same write
   history      updates before the response to session/load, or to session/resume where that asks for them
   last         updates, or {"ask": M, "params": P}, that the agent sends at the end of its input
   turns        a list of turns, each a list of steps:
@@ -51,13 +51,14 @@ def record(side, line):
         recording.write(b'{"t":0,"from":"%s","noise":%s}\n' % (side, json.dumps(line.decode("latin-1")).encode()))
 
 
-# Of a message that is sent many times the recording has one.
-def send(m, times=1):
+# Of a message that is sent many times the recording has one. flush False: it is written with what is flushed next.
+def send(m, times=1, flush=True):
     line = json.dumps({"jsonrpc": "2.0", **m}, ensure_ascii=False).encode("utf-8", "surrogatepass")
     record(b"agent", line)
     for _ in range(times):
         out.write(line + b"\n")
-        out.flush()
+        if flush:
+            out.flush()
 
 
 def send_raw(text):
@@ -84,8 +85,8 @@ def receive():
     return m
 
 
-def update(u, session="s1", times=1):
-    send({"method": "session/update", "params": {"sessionId": session, "update": u}}, times)
+def update(u, session="s1", times=1, flush=True):
+    send({"method": "session/update", "params": {"sessionId": session, "update": u}}, times, flush)
 
 
 def handle(m):
@@ -104,9 +105,10 @@ def handle(m):
         send({"id": m["id"], "result": {"protocolVersion": version, caps: {"session": {}} if version == 2 else {}, info: {"name": "scripted", "version": "1"},
                                         **script.get("initialize", {})}})
     elif method in ("session/new", "session/fork"):
-        send({"id": m["id"], "result": {"sessionId": "s1", **script.get("new", {})}})
+        send({"id": m["id"], "result": {"sessionId": "s1", **script.get("new", {})}}, flush=False)
         for u in script.get("updates", []):
-            update(u)
+            update(u, flush=False)
+        out.flush()
     elif method == "session/prompt":
         turn(m)
     elif method == "session/load" or (method == "session/resume" and "replayFrom" in m["params"]):

@@ -224,6 +224,12 @@ on_session(void *arg, const struct session_event *e)
 	case SESSION_CALL_FORGOTTEN:
 		show_call(a, e);
 		return;
+	case SESSION_BEGAN:
+	case SESSION_OPENED:
+		/* At once: updates may follow before session_open goes on. */
+		if (!a->session && (e->session->how == SESSION_NEW || e->session->how == SESSION_LOADED || e->session->how == SESSION_RESUMED))
+			a->session = e->session;
+		return;
 	case SESSION_FORGOTTEN:
 		if (a->session == e->session)
 			a->session = NULL;

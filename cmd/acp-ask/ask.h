@@ -97,7 +97,7 @@ struct ask {
 	struct agent agent;
 	char **variables;        /* that --auth adds to the environment, of the agent and to log in; or NULL */
 	struct sessions *sessions;
-	struct session *session; /* the session that is open; or NULL */
+	struct session *session; /* the session that is open, or is being loaded or resumed; or NULL */
 	struct buf session_id;   /* the id of the session, a JSON string */
 	struct buf opened;       /* the result that opened the session */
 	char *cwd;               /* the directory of the session */

@@ -194,7 +194,6 @@ session_open(struct ask *a)
 		return false;
 	if (!name)
 		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
-	a->session = sessions_find(a->sessions, json_text(buf_slice(&a->session_id), &room));
 	if (!a->session)
 		return ask_report(a, "the agent did not say which session it has opened");
 	remember(a);
