@@ -172,6 +172,12 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	done
 }
 
+@test "the cost that comes together with the response to session/new counts" {
+	agent '{"updates":[{"sessionUpdate":"usage_update","used":5,"size":10,"cost":{"amount":0.50,"currency":"USD"}}]}'
+	run -0 ask -f json hi
+	assert_equal "$(jq .cost.amount <<<"$output")" 0.5
+}
+
 @test "text that comes together with the response to session/new is printed" {
 	agent '{"updates":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Welcome.\n"}}],"turns":[[{"text":"Hello."}]]}'
 	run -0 ask hi

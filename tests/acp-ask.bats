@@ -69,6 +69,14 @@ teardown() {
 	assert_output '{"text":"Done","stop_reason":"end_turn","usage":{"total":12,"input":10,"output":2},"cost":{"amount":0.5,"currency":"USD"},"session_id":"s1","tool_calls":[{"id":"c1","title":"Read x","kind":"read","status":"failed"},{"id":"c2","title":"Edit","kind":"edit","status":null}]}'
 }
 
+@test "a response that nobody waits for reports no usage" {
+	agent "$(jq -nc 'def response($id; $n):
+		{id: $id, result: {stopReason: "end_turn", usage: {totalTokens: $n, inputTokens: $n, outputTokens: 0}}} | "\(tojson)\n";
+		{turns: [[{raw: (response(3; 1) + response(3; 9) + response(777; 9))}]]}')"
+	run -0 ask -f json hi
+	assert_equal "$(jq -c .usage <<<"$output")" '{"total":1,"input":1,"output":0}'
+}
+
 @test "--format ndjson: the messages of the agent, byte for byte" {
 	acp-ask -f ndjson --permit '*=allow_once' hi -- acp-replay --keep-paths --match shape "$FIXTURES/demo.rec" >got
 	# In responses the ids are those of our requests.

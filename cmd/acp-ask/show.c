@@ -253,7 +253,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 		show_block(a, block, &skip);
 }
 
-/* Notes the usage that a message reports. */
+/* Notes the usage that a message of the session reports. */
 static void
 note_usage(struct ask *a, const struct session_message *seen)
 {
@@ -262,7 +262,7 @@ note_usage(struct ask *a, const struct session_message *seen)
 	struct usage_counts row;
 	const char *wrong;
 
-	if (!usage_read(&seen->message, &r) || (r.session.p && !json_string_eq(r.session, buf_slice(&a->session_id))))
+	if (!usage_read(&seen->message, &r))
 		return;
 	if ((r.what == USAGE_RESPONSE || r.what == USAGE_STATE) && (r.counts.has || r.rows.p)) {
 		a->turn.usage = (struct usage_sums){0};
@@ -288,12 +288,15 @@ show_update(struct ask *a, const struct session_message *seen)
 	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON;
 	SCOPED struct buf room = {0};
 
-	note_usage(a, seen);
 	if (json_string_is(kind, "available_commands_update") && json_type(commands) == JSON_ARRAY) {
 		a->commands.n = 0;
 		put_slice(&a->commands, commands);
 	}
-	if (!kind.p || !seen->session || seen->session != a->session || session_is_replayed(seen->session))
+	/* A response that nobody waits for is of no session. */
+	if (!seen->session || seen->session != a->session)
+		return;
+	note_usage(a, seen);
+	if (!kind.p || session_is_replayed(seen->session))
 		return;
 	if (json_string_in(kind, texts))
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
