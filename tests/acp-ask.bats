@@ -48,6 +48,29 @@ teardown() {
 	assert_equal "$(sent 'select(.method == "initialize").params | [.protocolVersion, .info.name, .capabilities]' | head -n 1)" '[2,"acp-ask",{}]'
 }
 
+# whole MESSAGE TEXT: a step, with the whole text of a message.
+whole() {
+	echo '{"update":{"sessionUpdate":"agent_message","messageId":"'"$1"'","content":[{"type":"text","text":"'"$2"'"}]}}'
+}
+
+@test "whole messages that were shown in chunks are not shown again, also after chunks of others" {
+	agent '{"version":2,"turns":[[{"text":"One.","message":"m1"},{"text":"Two.\n","message":"m2"},'"$(whole m1 One.)","$(whole m2 Two.)"',
+		{"text":"And","message":"m2"},'"$(whole m1 'One. More')"']]}'
+	run -0 ask --protocol 2 hi
+	assert_output $'One.\nTwo.\nAnd\n More'
+	run -0 ask --protocol 2 -f json hi
+	assert_equal "$(jq .text <<<"$output")" '"One.\nTwo.\nAnd\n More"'
+}
+
+@test "a whole message with another text than its chunks is shown on a line of its own, once" {
+	agent '{"version":2,"turns":[[{"text":"Hel","message":"m"},'"$(whole m 'J€llo!'),$(whole m 'J€llo!')"',{"text":" More","message":"m"}]]}'
+	run -0 ask --protocol 2 hi
+	assert_output $'Hel\nJ€llo! More'
+	agent '{"version":2,"turns":[[{"text":"He","message":"m"},'"$(whole m '€')"']]}'
+	run -0 ask --protocol 2 hi
+	assert_output $'He\n€'
+}
+
 @test "in version 2 an agent that offers no sessions is not asked for one" {
 	agent '{"version":2,"initialize":{"capabilities":{}}}'
 	run -1 ask --protocol 2 hi

@@ -38,6 +38,28 @@ class Model:
         self.last = message
         if text:
             self.add(text)
+            self.shown[message] = self.shown.get(message, "") + text
+
+    def whole(self):
+        if self.version == 1:
+            return
+        message = self.rng.choice(["m1", "m2"])
+        shown = self.shown.get(message, "")
+        text = self.rng.choice([shown, shown.rstrip(), shown[1:], ""]) + self.rng.choice(["", "b"] + TEXTS)
+        self.steps.append({"update": {"sessionUpdate": "agent_message", "messageId": message, "content": [{"type": "text", "text": text}]}})
+        solid = shown.rstrip(" \t\r\n")
+        skip = len(solid) if text.startswith(solid) else 0
+        while text.startswith(solid) and skip < min(len(shown), len(text)) and text[skip] in " \t\r\n":
+            skip += 1
+        if skip == len(text):
+            return
+        if solid and not text.startswith(solid):
+            shown = ""
+            self.gap = True
+        self.gap |= message != self.last
+        self.last = message
+        self.add(text[skip:])
+        self.shown[message] = shown + text[skip:]
 
     def add(self, text):
         if self.gap and self.text and not self.text.endswith("\n"):
@@ -94,7 +116,7 @@ class Model:
 
     def build(self):
         for _ in range(self.rng.randrange(25)):
-            self.rng.choice([self.say, self.say, self.call, self.call, self.permission, self.noise, self.other])()
+            self.rng.choice([self.say, self.say, self.whole, self.call, self.call, self.permission, self.noise, self.other])()
         self.stop = self.rng.choice(["end_turn", "end_turn", "end_turn", "refusal", "max_tokens"])
         self.steps.append({"stop": self.stop})
         return {"version": self.version, "turns": [self.steps]}

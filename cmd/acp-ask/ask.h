@@ -12,7 +12,7 @@
 
 static const char tool_name[] = "acp-ask";
 
-enum { EXIT_TIMEOUT = 124, ASK_JQS = 5 };
+enum { EXIT_TIMEOUT = 124, ASK_JQS = 5, MESSAGES = 256 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 
 /* The command line. Texts that are not given are NULL. */
@@ -51,6 +51,13 @@ struct turn {
 	struct buf calls;       /* tool calls, JSON objects with commas between them */
 };
 
+/* What was shown of the text of a message. */
+struct shown {
+	uint64_t id;            /* a hash of its id */
+	size_t n, solid;        /* how many bytes; and without the white space at their end */
+	uint64_t hash, solid_hash;
+};
+
 /* What is printed (show.c). */
 struct show {
 	struct endpoint out;    /* standard output */
@@ -58,8 +65,9 @@ struct show {
 	bool spins, prompts;    /* the last line of the terminal is the spinner; is the prompt of a line to be typed */
 	bool open;              /* the text so far does not end with a newline */
 	bool gap;               /* something else came after the text, so that the next text begins a new line */
-	struct buf message;     /* the id of the message whose text was shown last: a JSON string, or empty */
-	size_t shown;           /* how many bytes of that text were shown */
+	struct shown messages[MESSAGES]; /* the last ones: a ring */
+	unsigned newest;        /* its newest element, modulo MESSAGES */
+	uint64_t last;          /* the id of the message whose text was shown last */
 	unsigned phase;
 	struct loop_timer timer, quiet; /* turns the spinner; shows held */
 	struct buf held;        /* text that came while a line is typed, to be shown above it in whole lines, or when no more comes */

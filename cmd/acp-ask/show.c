@@ -200,12 +200,63 @@ keeps_result(const struct ask *a)
 	return a->options->format == FORMAT_JSON || a->options->script;
 }
 
-/* Shows a block of content, except the first *skip bytes of text. Subtracts the bytes that it has skipped from *skip. */
+/* Returns what was shown of the message with this id. */
+static struct shown *
+shown_of(struct show *s, uint64_t id)
+{
+	struct shown *m;
+
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		m = &s->messages[(s->newest - i) % MESSAGES];
+		if (m->id == id)
+			return m;
+	}
+	m = &s->messages[++s->newest % MESSAGES];
+	*m = (struct shown){.id = id};
+	return m;
+}
+
 static void
-show_block(struct ask *a, struct slice block, size_t *skip)
+add_shown(struct shown *m, struct slice text)
+{
+	size_t solid = text.n;
+
+	while (solid && byte_is_space(text.p[solid - 1]))
+		solid--;
+	if (solid) {
+		m->solid = m->n + solid;
+		m->solid_hash = slice_hash(m->hash, slice(text.p, solid));
+	}
+	m->hash = slice_hash(m->hash, text);
+	m->n += text.n;
+}
+
+/* Returns how many bytes of a whole text were shown. White space at their end may be missing in the text. If another text was shown: 0. */
+static size_t
+bytes_shown(const struct shown *m, struct slice text)
+{
+	size_t n = m->solid;
+
+	if (n > text.n || (n && slice_hash(0, slice(text.p, n)) != m->solid_hash))
+		return 0;
+	while (n < m->n && n < text.n && byte_is_space(text.p[n]))
+		n++;
+	return n;
+}
+
+/* Returns the text of a block of content; p NULL: it is not a text. */
+static struct slice
+block_text(struct slice block, struct buf *room)
+{
+	return json_string_is(json_get(block, "type"), "text") ? json_text(json_get(block, "text"), room) : slice(NULL, 0);
+}
+
+/* Shows a block of content of the message, except the first *skip bytes of text. Subtracts the bytes that it has skipped from *skip. */
+static void
+show_block(struct ask *a, struct shown *m, struct slice block, size_t *skip)
 {
 	SCOPED struct buf room = {0};
-	struct slice type = json_get(block, "type"), text;
+	struct slice type = json_get(block, "type"), text = block_text(block, &room);
 	struct buf *all = &a->turn.text;
 
 	if (!json_string_is(type, "text")) {
@@ -213,14 +264,13 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 			show_note(a, "content: %s", plain_of(type, &room));
 		return;
 	}
-	text = json_text(json_get(block, "text"), &room);
 	if (text.n <= *skip) {
 		*skip -= text.n;
 		return;
 	}
 	text = slice(text.p + *skip, text.n - *skip);
 	*skip = 0;
-	a->show.shown += text.n;
+	add_shown(m, text);
 	if (keeps_result(a)) {
 		if (a->show.gap && all->n && all->p[all->n - 1] != '\n')
 			need(json_format(all, "\n"));
@@ -231,26 +281,33 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 	a->show.gap = false;
 }
 
-/* Shows a chunk, or (version 2) a whole message, whose beginning may have been shown already. */
+/* Shows a chunk, or (version 2) a whole message: what was not shown of it; or all, on a line of its own, if another text was shown. */
 static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
-	struct slice content = json_get(update, acp_content), id = json_get_string(update, "messageId"), block;
-	struct buf *last = &a->show.message;
-	size_t skip;
+	SCOPED struct buf room = {0}, all = {0};
+	struct slice content = json_get(update, acp_content), block;
+	struct shown *m = shown_of(&a->show, slice_hash(0, json_text(json_get_string(update, "messageId"), &room)));
+	size_t skip = 0;
 
-	/* The text of another message begins a new line. */
-	if (!last->n || !json_string_eq(buf_slice(last), id)) {
-		a->show.gap |= last->n || id.p;
-		a->show.shown = 0;
-		last->n = 0;
-		put_slice(last, id);
+	if (whole) {
+		for (struct json_iter it = {.in = content}; next_item(&it, &block);)
+			put_slice(&all, block_text(block, &room));
+		skip = bytes_shown(m, buf_slice(&all));
+		if (all.n && !skip && m->solid) {
+			*m = (struct shown){.id = m->id};
+			a->show.gap = true;
+		}
 	}
-	skip = whole ? a->show.shown : 0;
+	/* The text of another message begins a new line. */
+	if (!whole || skip < all.n) {
+		a->show.gap |= a->show.last != m->id;
+		a->show.last = m->id;
+	}
 	if (json_type(content) == JSON_OBJECT)
-		show_block(a, content, &skip);
+		show_block(a, m, content, &skip);
 	for (struct json_iter it = {.in = content}; next_item(&it, &block);)
-		show_block(a, block, &skip);
+		show_block(a, m, block, &skip);
 }
 
 /* Notes the usage that a message of the session reports. */
