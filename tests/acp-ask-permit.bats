@@ -54,6 +54,13 @@ one_permission() {
 	assert_equal "$(outcomes)" a
 }
 
+@test "a NUL hides nothing of a title, from a rule or from a person" {
+	agent '{"turns":[['"$(call c1 'Read x\u0000; rm')","$(permission c1)"']]}'
+	run -1 ask --permit 'Read x=allow_once' hi
+	assert_line 'permission: Read x�; rm: reject_once (there is no terminal)'
+	assert_equal "$(outcomes)" r
+}
+
 @test "a rule whose option is not offered rejects" {
 	one_permission
 	run -1 ask --permit '*=reject_always' hi

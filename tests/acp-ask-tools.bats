@@ -74,6 +74,15 @@ replies() {
 	[ ! -e dir/g ]
 }
 
+@test "a path with a NUL is refused; a NUL in a text is written" {
+	steps fs/write_text_file '"content":"x","path":"'"$PWD"'/dir/z\u0000y"' '"content":"a\u0000b","path":"'"$PWD"'/dir/f"'
+	run -0 ask --fs write --cwd dir hi
+	assert_line "write: $PWD/dir/z�y: Invalid argument"
+	assert_equal "$(replies)" $'-32603\n{}'
+	assert_equal "$(ls dir)" f
+	assert_equal "$(tr '\0' 0 <dir/f)" a0b
+}
+
 @test "what is not a text file is not read; a FIFO does not block" {
 	mkfifo dir/fifo
 	printf '\377' >dir/binary

@@ -141,7 +141,7 @@ void put_slice(struct buf *, struct slice);
 struct slice string_in(struct buf *room, struct slice text);
 struct slice json_in(const struct buf *);
 struct slice json_if(bool, const char *text);
-/* Returns the plain text of a JSON string, with a NUL, in room; "" of anything else. */
+/* Returns the plain text of a JSON string as a C string, in room; "" of anything else. A NUL in the text becomes U+FFFD. */
 char *plain_of(struct slice string, struct buf *room);
 /* Gets the next element of an array. False: there is none, or the value is not an array. */
 bool next_item(struct json_iter *, struct slice *item);

@@ -101,13 +101,15 @@ static void
 serve_file(struct ask *a, const struct msg *m, bool writes)
 {
 	SCOPED struct buf path = {0}, text = {0}, result = {0};
-	struct slice content = json_get_string(m->params, acp_content), left, line;
+	struct slice content = json_get_string(m->params, acp_content), name = json_get(m->params, "path"), left, line;
 	uint64_t first, limit;
 	int error = EINVAL;
 
-	plain_of(json_get(m->params, "path"), &path);
-	plain_of(writes ? content : slice(NULL, 0), &text);
-	if (!writes || content.p)
+	plain_of(name, &path);
+	if (writes && content.p)
+		need(json_unescape(content, &text));
+	/* No path has a NUL. */
+	if ((!writes || content.p) && (!path.n || json_string_is(name, path.p)))
 		error = use_file(a, path.p, writes, &text);
 	if (!writes && !error) {
 		/* The lines from `first` on, at most `limit`. */

@@ -46,9 +46,16 @@ json_if(bool yes, const char *text)
 char *
 plain_of(struct slice string, struct buf *room)
 {
+	SCOPED struct buf text = {0};
+	const char *p, *nul;
+
 	room->n = 0;
 	if (json_type(string) == JSON_STRING)
-		need(json_unescape(string, room));
+		need(json_unescape(string, &text));
+	need(buf_string(&text) ? 0 : -1);
+	for (p = text.p; (nul = p + strlen(p)) < text.p + text.n; p = nul + 1)
+		need(json_format(room, "%b\uFFFD", slice_between(p, nul)));
+	put_slice(room, slice_between(p, nul));
 	need(buf_string(room) ? 0 : -1);
 	return room->p;
 }
