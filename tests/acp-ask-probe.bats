@@ -81,6 +81,16 @@ capable() {
 	assert_output 'acp-ask: --probe does not go with --format ndjson'
 }
 
+@test "the session of a probe is not remembered: it was tried out, and is closed" {
+	agent '{"initialize":{"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}}'
+	ask hi
+	agent '{"initialize":{"agentCapabilities":{"sessionCapabilities":{"resume":{}}}},"new":{"sessionId":"s2"}}'
+	run -1 ask --probe
+	rm in
+	ask --resume last hi
+	assert_equal "$(sent 'select(.method == "session/resume").params.sessionId')" '"s1"'
+}
+
 @test "an agent of version 2, and one that dies" {
 	agent '{"version":2,"methods":{"session/fork":{"error":{"code":-32601,"message":"no"}},"session/load":{"error":{"code":-32601,"message":"no"}},"session/list":{"result":{"sessions":[]}}}}'
 	run -0 ask --probe --protocol 2

@@ -196,7 +196,8 @@ session_open(struct ask *a)
 		put_slice(&a->session_id, json_get_string(buf_slice(&a->opened), acp_session_id));
 	if (!a->session)
 		return ask_report(a, "the agent did not say which session it has opened");
-	remember(a);
+	if (!a->options->probe)
+		remember(a);
 	if (a->options->given.n && !ask_jq(a, "settings", buf_slice(&a->opened), &steps))
 		return false;
 	for (struct json_iter it = {.in = buf_slice(&steps)}; next_item(&it, &request);)
