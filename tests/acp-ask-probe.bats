@@ -25,7 +25,8 @@ capable() {
 	capable
 	run -0 --separate-stderr ask --probe
 	assert_output "$(printf '%s\t%s\n' agent.name scripted agent.version 1 auth_methods.0 b auth_methods.1 z \
-	    capabilities.loadSession false commands.0 review config_options.model big \
+	    capabilities.loadSession false capabilities.sessionCapabilities.close '{}' capabilities.sessionCapabilities.list '{}' \
+	    commands.0 review config_options.model big \
 	    methods.session/close.advertised true methods.session/close.response result \
 	    methods.session/fork.advertised false methods.session/fork.response 'error -32601' \
 	    methods.session/list.advertised true methods.session/list.response result \
@@ -95,6 +96,7 @@ capable() {
 	agent '{"version":2,"methods":{"session/fork":{"error":{"code":-32601,"message":"no"}},"session/load":{"error":{"code":-32601,"message":"no"}},"session/list":{"result":{"sessions":[]}}}}'
 	run -0 ask --probe --protocol 2
 	assert_line $'protocol\t2'
+	assert_line $'capabilities.session\t{}'
 	assert_line $'methods.session/resume.response\tresult'
 	run -3 acp-ask --probe -- sh -c 'exit 3'
 }

@@ -223,7 +223,7 @@ def report:
     commands: ([.commands[]?.name] | sort)} else {} end)
   | sorted
   | if $format == "json" then .
-    else [paths(type != "object" and type != "array") as $p | getpath($p)
+    else [paths((type != "object" and type != "array") or . == {}) as $p | getpath($p)
       | if type == "string" then . else tojson end | [($p | map(tostring) | join(".")), (split("\n") | join(" "))] | @tsv] end;
 
 if $do == "list" then list elif $do == "sessions" then sessions elif $do == "probes" then probes elif $do == "broken" then broken else report end
