@@ -100,3 +100,25 @@ capable() {
 	assert_line $'methods.session/resume.response\tresult'
 	run -3 acp-ask --probe -- sh -c 'exit 3'
 }
+
+@test "of an agent that dies or is mute at a method, what is known is printed" {
+	cat >agent <<-'END'
+		#!/usr/bin/env -S jq -cn --unbuffered -f
+		inputs | if .method == env.AT then (if env.DIES then halt_error(3) else debug | empty end)
+			else {id, result: {protocolVersion: 1, agentInfo: {name: "mute"}, sessionId: "s1"}} end
+	END
+	chmod +x agent
+	AT=session/fork DIES=1 run -3 --separate-stderr acp-ask -q --probe -- ./agent
+	assert_line $'agent.name\tmute'
+	assert_line $'methods.session/list.response\tresult'
+	refute_line --partial session/fork
+	assert_equal "${stderr_lines[1]}" 'acp-ask: session/fork: no response'
+	AT=session/fork acp-ask --probe -f json -- ./agent >out 2>err &
+	wait_for grep -q DEBUG err
+	kill -TERM $!
+	wait $! || [ $? -eq 143 ]
+	assert_equal "$(jq -c '[.agent.name, (.methods | keys)]' out)" '["mute",["session/list"]]'
+	AT=session/new DIES=1 run -3 acp-ask -q --probe -- ./agent
+	assert_line $'agent.name\tmute'
+	assert_line $'methods\t{}'
+}

@@ -217,7 +217,7 @@ def report:
   def sorted: walk(if type == "object" then to_entries | sort_by(.key) | from_entries else . end);
   {protocol: $agent.protocolVersion, agent: ($agent.agentInfo // $agent.info),
     capabilities: ($agent.agentCapabilities // $agent.capabilities // {}), auth_methods: ([methods.id] | sort),
-    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code?)" else "result" end)}}] | add)}
+    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code?)" else "result" end)}}] | add // {})}
   + (if .session then {modes: ([.session.modes.availableModes[]?.id] | sort), models: ([.session.models.availableModels[]?.modelId] | sort),
     config_options: ([.session.configOptions[]? | {key: (.id // .configId), value: .currentValue}] | from_entries),
     commands: ([.commands[]?.name] | sort)} else {} end)

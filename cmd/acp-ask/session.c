@@ -252,16 +252,19 @@ session_probe(struct ask *a)
 {
 	bool session = !a->options->no_session && session_open(a);
 	SCOPED struct buf probes = {0}, tried = {0}, response = {0}, all = {0}, room = {0};
-	struct slice probe;
+	struct slice probe, method;
 
-	if (a->over || !ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
+	if (!ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
 		return;
 	need(json_format(&tried, "["));
-	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);) {
+	for (struct json_iter it = {.in = buf_slice(&probes)}; !a->over && next_item(&it, &probe);) {
 		const char *member = ask_call(a, probe, &response);
+		struct json_iter first = {.in = probe};
 
-		if (!member)
-			return;
+		if (!member && next_item(&first, &method)) {
+			ask_report(a, "%s: no response", plain_of(method, &room));
+			break;
+		}
 		need(json_format(&tried, tried.n > 1 ? "," : ""));
 		put_object(&tried, {"probe", probe}, {member, buf_slice(&response)});
 	}
