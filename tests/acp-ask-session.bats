@@ -145,6 +145,12 @@ CAPABLE='"initialize":{"agentCapabilities":{"loadSession":true,"mcpCapabilities"
 	assert_output "acp-ask: --list $PWD: the agent has no list of sessions"
 }
 
+@test "an empty cursor ends the list of sessions" {
+	agent "{$CAPABLE"',"methods":{"session/list":{"result":{"sessions":[{"sessionId":"a","cwd":"/x"}],"nextCursor":""}}}}'
+	run -0 ask --list
+	assert_output $'a\t\t'
+}
+
 @test "a list of sessions that does not end is printed as far as it came" {
 	agent "{$CAPABLE"',"methods":{"session/list":{"result":{"sessions":[{"sessionId":"a","cwd":"/x"}],"nextCursor":"again"}}}}'
 	run -1 --separate-stderr ask --list

@@ -237,6 +237,8 @@ session_list(struct ask *a)
 			return;
 		need(json_format(&pages, "%s%b", pages.n ? "," : "[", buf_slice(&response)));
 		cursor = json_get_string(buf_slice(&response), "nextCursor");
+		if (json_string_is(cursor, ""))
+			cursor = slice(NULL, 0);
 		endless = cursor.p && (slice_eq(cursor, buf_slice(&last)) || pages.n > a->options->line_limit);
 		last.n = 0;
 		put_slice(&last, cursor);
