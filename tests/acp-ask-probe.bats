@@ -62,7 +62,7 @@ capable() {
 @test "of an agent that opens no session, what it reported before is printed, and the exit status is 1" {
 	capable ',"session/new":{"error":{"code":-32000,"message":"log in"}}'
 	run -1 --separate-stderr ask --probe
-	assert_equal "$stderr" 'acp-ask: the agent requires authentication; --auth: z, b'
+	assert_equal "$stderr" 'acp-ask: the agent requires authentication: log in; --auth: z, b'
 	assert_line $'agent.name\tscripted'
 	assert_line $'auth_methods.0\tb'
 	assert_line $'methods.session/list.response\tresult'

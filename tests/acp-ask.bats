@@ -259,10 +259,28 @@ whole() {
 	assert_output 'acp-ask: the turn ended: refusal'
 	agent '{"turns":[[{"error":{"code":-32603,"message":"no\u001b[2J model","data":{"a":1}}}]]}'
 	run -1 ask hi
-	assert_output 'acp-ask: session/prompt: no^[[2J model'
+	assert_output 'acp-ask: session/prompt: no^[[2J model: {"a":1}'
 	agent '{"methods":{"session/new":{"error":{"code":-32603,"message":"none","data":{"a":1}}}}}'
 	run -1 ask hi
 	assert_output 'acp-ask: session/new: none: {"a":1}'
+}
+
+# bats test_tags=slow
+@test "an error is reported, whatever it is, of a prompt as of other requests" {
+	local error want
+	while read -r error want; do
+		agent '{"turns":[[{"error":'"$error"'}]]}'
+		run -1 ask hi
+		assert_output "acp-ask: ${want/METHOD/session/prompt}"
+		agent '{"methods":{"session/new":{"error":'"$error"'}}}'
+		run -1 ask hi
+		assert_output "acp-ask: ${want/METHOD/session/new}"
+	done <<-'END'
+		{"code":-32603} METHOD: an error
+		{"code":-32603,"message":"","data":{"details":"d"}} METHOD: an error: {"details":"d"}
+		"x" METHOD: x
+		{"code":-32000,"message":"m"} the agent requires authentication: m; --auth: the agent names none
+	END
 }
 
 # bats test_tags=slow
@@ -414,7 +432,7 @@ ended() {
 	agent '{"initialize":{"authMethods":[{"id":"key","name":"Key","type":"env_var","vars":[{"name":"NO_KEY"}]},{"id":"web","name":"Web"}]},
 		"methods":{"session/new":{"error":{"code":-32000,"message":"log in"}}}}'
 	run -1 ask hi
-	assert_output 'acp-ask: the agent requires authentication; --auth: key, web'
+	assert_output 'acp-ask: the agent requires authentication: log in; --auth: key, web'
 	run -1 ask --auth nope hi
 	assert_output 'acp-ask: the agent has no such method; --auth: key, web'
 	run -1 ask --auth key hi

@@ -198,6 +198,8 @@ void ask_cancel(struct ask *);
 bool session_connect(struct ask *);
 /* Opens the session, and sets its mode, model, options and title. False: that failed, and was reported. */
 bool session_open(struct ask *);
+/* Reports the error with which the agent responded to a request [METHOD, ...], JSON. */
+void session_failed(struct ask *, struct slice request, struct slice error);
 /* Prints the list of sessions. */
 void session_list(struct ask *);
 /* Opens a session (unless --no-session), tries the agent's methods, and prints the results. */

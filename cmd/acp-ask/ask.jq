@@ -17,10 +17,13 @@ def naming_methods: "\(.); --auth: \([methods.id] | join(", ") | if . == "" then
 
 #: --- a prompt ---
 
-# Input: {request, error}. Fails with a text about the error.
+# Input: {request, error}. Returns a text about the error, which can be any value.
 def failure:
-  error(if .error.code? == -32000 then "the agent requires authentication" | naming_methods
-    else "\(.request[0]): \(.error.message? // "an error")\(.error.data? | if . == null then "" else ": \(tojson)" end)" end);
+  [.error.message?, .error | strings | select(. != "")][0] as $reason
+  | ((.error.code? // null) == -32000) as $login
+  | "\(if $login then "the agent requires authentication" else .request[0] end): \($reason // "an error")"
+    + (.error.data? // null | if . == null then "" else ": \(tojson)" end)
+  | if $login then naming_methods else . end;
 
 # Input: a file, {path, real, text or (base64) data}. Returns a block: an image or a sound, if the agent accepts these; else a
 # resource, if the agent accepts that; else what every agent accepts: text, or a link.
@@ -209,7 +212,7 @@ def probes:
 
 # Input: the requests that were tried, with their responses. Returns a line for each promise that the agent breaks.
 def broken:
-  [.tried[] | .probe as [$method, $_, $advertised] | select($advertised == (.error.code? == -32601))
+  [.tried[] | .probe as [$method, $_, $advertised] | select($advertised == ((.error.code? // null) == -32601))
     | "\($method): \(if $advertised then "it is advertised, and the agent does not have it"
       else "it is not advertised, and the response is not the error -32601" end)"];
 
@@ -217,7 +220,7 @@ def report:
   def sorted: walk(if type == "object" then to_entries | sort_by(.key) | from_entries else . end);
   {protocol: $agent.protocolVersion, agent: ($agent.agentInfo // $agent.info),
     capabilities: ($agent.agentCapabilities // $agent.capabilities // {}), auth_methods: ([methods.id] | sort),
-    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code?)" else "result" end)}}] | add // {})}
+    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code? // null)" else "result" end)}}] | add // {})}
   + (if .session then {modes: ([.session.modes.availableModes[]?.id] | sort), models: ([.session.models.availableModels[]?.modelId] | sort),
     config_options: ([.session.configOptions[]? | {key: (.id // .configId), value: .currentValue}] | from_entries),
     commands: ([.commands[]?.name] | sort)} else {} end)

@@ -98,9 +98,10 @@ prompt_run(struct ask *a, struct slice content, uint64_t cancel_after)
 	if (!t->over)
 		return;
 	ended = json_string_is(json_in(&t->stop), "end_turn");
-	if (t->failed && !a->stopping && !a->over)
-		show_note(a, "acp-ask: session/prompt: %s",
-			t->error.n ? plain_of(json_get(buf_slice(&t->error), "message"), &room) : "no response");
+	if (t->failed && t->error.n && !a->stopping && !a->over)
+		session_failed(a, slice_of("[\"session/prompt\"]"), buf_slice(&t->error));
+	else if (t->failed && !a->stopping && !a->over)
+		show_note(a, "acp-ask: session/prompt: no response");
 	else if (!t->failed && !ended && !a->stopping && !a->options->script)
 		show_note(a, "acp-ask: the turn ended: %s", t->stop.n ? plain_of(buf_slice(&t->stop), &room) : "without a stop reason");
 	if (!ended && !a->talks && !a->options->script)

@@ -12,19 +12,26 @@
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
+void
+session_failed(struct ask *a, struct slice request, struct slice error)
+{
+	SCOPED struct buf failure = {0}, room = {0};
+
+	put_object(&failure, {"request", request}, {"error", error});
+	if (ask_jq(a, "failure", buf_slice(&failure), &failure))
+		show_note(a, "acp-ask: %s", plain_of(buf_slice(&failure), &room));
+}
+
 /* Sends a request by ask_call. False: there is no result, which is reported, and the exit status is set. */
 static bool
 must(struct ask *a, struct slice request, struct buf *result)
 {
 	const char *member = ask_call(a, request, result);
-	SCOPED struct buf failure = {0};
 
 	if (member && strcmp(member, "result") == 0)
 		return true;
-	if (member) {
-		put_object(&failure, {"request", request}, {member, buf_slice(result)});
-		ask_jq(a, "failure", buf_slice(&failure), &failure);
-	}
+	if (member)
+		session_failed(a, request, buf_slice(result));
 	return ask_fail(a, EXIT_NEGATIVE);
 }
 
