@@ -229,6 +229,21 @@ form() {
 	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"decline"}'
 }
 
+# field SCHEMA: an agent that asks for the required field x.
+field() {
+	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"M","requestedSchema":{"type":"object",
+		"properties":{"x":'"$1"'},"required":["x"]}}}]]}'
+}
+
+@test "what is typed at a list is the number of a choice; or, if it is none, a choice itself" {
+	field '{"type":"string","enum":["3","2","1","40"]}'
+	typed 1 ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" '"3"'
+	rm in
+	typed 40 ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" '"40"'
+}
+
 @test "acp-check finds nothing in the responses to permission requests and forms" {
 	form
 	echo '{"name":"Ann","n":3}' >f.json

@@ -172,7 +172,7 @@ def typed:
   | def pick: . as $x
       | if $choices == null then $x
         else (tonumber? // 0) as $i
-          | [($choices[] | select(.value == $x)), (if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end)][0].value end;
+          | [(if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end), ($choices[] | select(.value == $x))][0].value end;
     [if $text == "" then $s.default
       elif $s.type == "string" then $text | pick
       elif $s.type == "boolean" then {y: true, t: true, "1": true, n: false, f: false, "0": false}[$text[0:1] | ascii_downcase]
