@@ -244,6 +244,23 @@ field() {
 	assert_equal "$(sent 'select(.id == 1001).result.content.x')" '"40"'
 }
 
+@test "a value must match the pattern of its field, and a number be one of JSON" {
+	field '{"type":"string","pattern":"^[a-z]+$"}'
+	typed $'A1\nab' ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" '"ab"'
+	rm in
+	echo '{"x":"A1"}' >f.json
+	run -1 ask --form f.json hi
+	assert_output 'acp-ask: --form f.json does not have what is asked for'
+	rm in
+	field '{"type":"string","pattern":"("}'
+	run -0 ask --form f.json hi
+	rm in
+	field '{"type":"number"}'
+	typed $'nan\n1e999\n1.5' ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" 1.5
+}
+
 @test "acp-check finds nothing in the responses to permission requests and forms" {
 	form
 	echo '{"name":"Ann","n":3}' >f.json

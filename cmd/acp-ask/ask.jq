@@ -130,9 +130,11 @@ def fits($s):
   [$s | choices][0] as $choices
   | def chosen: type == "string" and (. as $x | $choices == null or any($choices[]; .value == $x));
     if $s.type == "string" then chosen and (length | between($s.minLength; $s.maxLength))
+      # A pattern that libjq cannot read fits. (Outside of an array, try of jq 1.6 would also catch errors of what comes after it.)
+      and ($s.pattern == null or [try test($s.pattern) catch true][0])
     elif $s.type == "boolean" then type == "boolean"
     elif $s.type == "array" then type == "array" and all(.[]; chosen) and (length | between($s.minItems; $s.maxItems))
-    elif type != "number" then false
+    elif type != "number" or isnan or isinfinite then false
     else ($s.type == "number" or ($s.type == "integer" and . == floor)) and between($s.minimum; $s.maximum) end;
 
 # Returns the content of the response, with the values of --form.
