@@ -62,6 +62,18 @@ becomes() {
 		'{"command":"tool --password <redacted> -x API_KEY=<redacted> y --token $TOKEN --help"}' 2
 }
 
+@test "arguments of commands: the password, also where command and arguments are apart" {
+	becomes '{"command":"curl","args":["-s","-u","bob:p w","https://h"]}' \
+		'{"command":"curl","args":["-s","-u","bob:<redacted>","https://h"]}' 1
+	becomes '{"args":["-su","bob:pw"],"command":"/usr/bin/curl"}' '{"args":["-su","bob:<redacted>"],"command":"/usr/bin/curl"}' 1
+	becomes '{"cmd":["sudo","mysql","-u","root","-ppw"],"b":["-ppw"]}' \
+		'{"cmd":["sudo","mysql","-u","root","-p<redacted>"],"b":["-ppw"]}' 1
+	becomes '{"command":"docker","args":["login","-u","bob","-p","pw"]}' '{"command":"docker","args":["login","-u","bob","-p",@]}' 1
+	becomes '{"command":["curl","-u","bob","--user","$A:$B","-o","a:b"]}' \
+		'{"command":["curl","-u","bob","--user","$A:$B","-o","a:b"]}' 0 ~~
+	becomes '{"a":"curl -su bob:pw h; sort -su a:b"}' '{"a":"curl -su bob:<redacted> h; sort -su a:b"}' 1
+}
+
 @test "URLs: user information, and parameters that grant access" {
 	becomes '{"a":"get https://joe:x@host/a@b?q=1&sig=abc&api_key=d#e, https://host/@x"}' \
 		'{"a":"get https://<redacted>@host/a@b?q=1&sig=<redacted>&api_key=<redacted>, https://host/@x"}' 3 ~~

@@ -16,6 +16,7 @@ enum zone {
 	ZONE_LIST,   /* headers or env: every value is a secret, except the names in an array of pairs */
 	ZONE_PAIR,   /* an object in a ZONE_LIST array: name and value */
 	ZONE_SECRET, /* every value is a secret */
+	ZONE_LOGIN,  /* a string is user:password */
 	ZONE_FREE,   /* all texts are replaced, and no string counts as a word of the protocol */
 	ZONE_SCHEMA, /* the JSON schema of a secret: its examples are secrets */
 };
@@ -31,7 +32,9 @@ struct context {
 	enum redact_kind kind; /* by which rule it is in this zone */
 	struct slice key;      /* its member's name, unescaped; p NULL in an array */
 	bool object;           /* it is an object (set when the walk enters it) */
-	bool secret_next;      /* its latest string names a secret (an option, or "name" of a pair): the value that follows is one */
+	enum zone next;        /* what its latest string tells of the value that follows: an option, or "name" of a pair */
+	uint32_t commands;     /* of an array: what its strings so far, or a "command" beside it, name (redact_commands) */
+	bool asked;            /* it is an object whose "args" have been seen: `commands` are for them */
 };
 
 /* Members of ACP and JSON-RPC whose values are ids or words of the protocol, not texts. */
@@ -115,7 +118,7 @@ static int
 search_next(struct redact *r, const struct buf *both)
 {
 	struct buf *tail = &r->stream->tail;
-	int open = redact_text(r, buf_slice(both), tail->n, false);
+	int open = redact_text(r, buf_slice(both), tail->n, NULL);
 	size_t from = both->n > TAIL ? both->n - TAIL : 0;
 
 	tail->n = 0;
@@ -141,7 +144,7 @@ search_chunk(struct redact *r, const struct walk *w, struct slice string)
 }
 
 static int
-search_string(struct redact *r, const struct walk *w, struct slice string, bool argument)
+search_string(struct redact *r, const struct walk *w, struct slice string, const uint32_t *commands)
 {
 	struct slice raw = slice(string.p + 1, string.n - 2), plain = raw;
 	size_t first = r->n;
@@ -150,7 +153,7 @@ search_string(struct redact *r, const struct walk *w, struct slice string, bool 
 
 	if (string.p == r->chunk.p)
 		return search_chunk(r, w, string);
-	if (raw.n < 6)
+	if (raw.n < 6 && !(commands && *commands))
 		return 0;
 	if (escaped) {
 		r->plain[w->nest].n = 0;
@@ -159,7 +162,7 @@ search_string(struct redact *r, const struct walk *w, struct slice string, bool 
 		plain = buf_slice(&r->plain[w->nest]);
 		json = w->nest + 1 < REDACT_NEST && is_json(plain);
 	}
-	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, 0, argument);
+	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, 0, commands);
 	map_hits(r, first, raw, w->origin, json);
 	return e < 0 ? -1 : 0;
 }
@@ -214,8 +217,8 @@ context_of_member(const struct redact *r, const struct context *container, const
 	else if ((by_name = zone_of_member(c->key, it->in, it->at)) != ZONE_OPEN)
 		*c = (struct context){.zone = by_name, .key = c->key,
 			.kind = by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME};
-	else if (container->secret_next && slice_is(c->key, "value"))
-		c->zone = ZONE_NAMED;
+	else if (container->next && slice_is(c->key, "value"))
+		c->zone = container->next;
 	else if (r->all_texts && container->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
 		c->zone = ZONE_FREE;
 }
@@ -228,21 +231,22 @@ context_of_element(const struct context *container, const char *value, struct co
 		c->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
 	else if (container->zone == ZONE_PAIR)
 		c->zone = ZONE_SECRET;
-	else if (container->secret_next && *value == '"' && value[1] != '-')
-		*c = (struct context){.zone = ZONE_NAMED, .kind = REDACT_ARGUMENT};
+	else if (container->next && *value == '"' && value[1] != '-')
+		*c = (struct context){.zone = container->next, .kind = REDACT_ARGUMENT};
 }
 
-/* Does the string name a secret: in a pair as its name, in an array as an option whose argument is the next element? */
-static bool
-names_secret(bool pair, struct slice plain)
+/* The zone of the value that follows a string: in a pair its name, in an array an option. Notes which commands an array names. */
+static enum zone
+zone_after(struct context *container, struct slice plain)
 {
-	if (!pair) {
-		if (plain.n < 2 || plain.p[0] != '-' || memchr(plain.p, '=', plain.n))
-			return false;
-		while (plain.n && plain.p[0] == '-')
-			plain = slice(plain.p + 1, plain.n - 1);
-	}
-	return redact_is_secret(plain, slice(NULL, 0));
+	enum redact_name next;
+
+	if (container->object)
+		return redact_is_secret(plain, slice(NULL, 0)) ? ZONE_NAMED : ZONE_OPEN;
+	next = redact_option_next(plain, container->commands);
+	if (!memchr(plain.p, ' ', plain.n))
+		container->commands |= redact_commands(plain);
+	return next == REDACT_NAME_PAIR ? ZONE_LOGIN : next == REDACT_NAME_SECRET ? ZONE_NAMED : ZONE_OPEN;
 }
 
 /* Is the string an id or a word of the protocol, not a text? Only an id may have blanks. */
@@ -280,24 +284,41 @@ hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redac
 	return redact_hit(r, r->n, h, kind);
 }
 
+/* Finds the password of a string user:password. `first` is the index of the string's first hit. */
+static int
+hit_password(struct redact *r, const struct walk *w, size_t first, struct slice value)
+{
+	const char *end = value.p + value.n - 1, *colon = memchr(value.p, ':', value.n);
+	struct slice password = colon ? slice_between(colon + 1, end) : slice(end, 0);
+
+	if (redact_is_reference(password) || slice_is(password, "<redacted>"))
+		return 0;
+	return redact_hit(r, first, (struct redact_hit){.from = (size_t)(password.p - w->origin), .to = (size_t)(end - w->origin)},
+		REDACT_ARGUMENT);
+}
+
 static int
 walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct context *container)
 {
+	uint32_t commands = container ? container->commands : 0;
+	size_t first = r->n;
 	struct slice plain;
 
 	if (container && !container->object)
-		container->secret_next = false;
+		container->next = ZONE_OPEN;
 	if (c->zone == ZONE_TOKEN || c->zone == ZONE_NAMED || c->zone == ZONE_SECRET || c->zone == ZONE_LIST)
 		return hit_whole(r, w, value, c->kind);
 	if (container && (!container->object || slice_is(c->key, "name") || slice_is(c->key, "key"))) {
 		plain = json_text(value, &r->value);
 		if (!plain.p)
 			return -1;
-		container->secret_next = names_secret(container->object, plain);
+		container->next = zone_after(container, plain);
 	}
 	if (r->all_texts && !is_word(c, value))
 		return hit_whole(r, w, value, REDACT_TEXT);
-	return search_string(r, w, value, !c->key.p);
+	if (search_string(r, w, value, c->key.p ? NULL : &commands) < 0)
+		return -1;
+	return c->zone == ZONE_LOGIN ? hit_password(r, w, first, value) : 0;
 }
 
 /* container: the object or array around the value, or NULL. */
@@ -328,10 +349,16 @@ walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struc
 	while (json_step(&inner, &key)) {
 		if (!container->object)
 			context_of_element(container, inner.at, &member);
-		else if (search_string(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
+		else if (search_string(r, w, key, NULL) < 0 || !(member.key = json_text(key, &r->name)).p)
 			return -1;
 		else
 			context_of_member(r, container, &inner, &member);
+		if (member.key.p && *inner.at == '[' && slice_is(member.key, "args")) {
+			if (!container->asked)
+				container->commands = redact_commands(json_text(json_get(inner.in, "command"), &r->value));
+			container->asked = true;
+			member.commands = container->commands;
+		}
 		if (walk_value(r, w, &inner, &member, container) < 0)
 			return -1;
 	}
@@ -444,7 +471,7 @@ int
 redact_plain(struct redact *r, struct slice text, size_t before, struct slice *result)
 {
 	r->n = r->hits.n = 0;
-	return redact_text(r, text, before, false) < 0 ? -1 : replace(r, slice(text.p + before, text.n - before), result);
+	return redact_text(r, text, before, NULL) < 0 ? -1 : replace(r, slice(text.p + before, text.n - before), result);
 }
 
 int

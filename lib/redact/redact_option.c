@@ -7,24 +7,30 @@ static const char *const prose[] = {"a", "an", "and", "argument", "arguments", "
 	"only", "option", "options", "or", "parameter", "should", "so", "str", "string", "text", "that", "the", "then", "to", "value",
 	"was", "when", "where", "which", "will", "with", "you", "your"};
 
-/* Commands with a short option whose argument is a secret. */
+/*
+ * Commands with a short option whose argument is a secret. PAIR: the argument is user:password. JOINED: it is in the option's own
+ * word (-pVALUE), never in the next one. ALONE: never in it (-key is another option). Where it is PAIR or LAST, other options may
+ * precede the letter in its word (-su).
+ */
 static const struct command {
 	const char *name;
 	char option;
-	bool pair;   /* the argument is user:password */
-	bool joined; /* the argument is in the option's own word (-pVALUE), never in the next one */
+	enum { PLAIN, PAIR, LAST, JOINED, ALONE } form;
 } commands[] = {
-	{"curl", 'u', true, false}, {"curl", 'U', true, false}, {"http", 'a', true, false}, {"https", 'a', true, false},
-	{"mysql", 'p', false, true}, {"mysqldump", 'p', false, true}, {"mysqladmin", 'p', false, true},
-	{"mysqlimport", 'p', false, true}, {"mariadb", 'p', false, true}, {"mariadb-dump", 'p', false, true},
-	{"sshpass", 'p', false, false}, {"redis-cli", 'a', false, false}, {"ldapsearch", 'w', false, false},
-	{"mongosh", 'p', false, false}, {"mongo", 'p', false, false}, {"mongodump", 'p', false, false},
-	{"login", 'p', false, false}, {"sqlcmd", 'P', false, false}, {"openssl", 'k', false, false}, {"zip", 'P', false, false},
-	{"unzip", 'P', false, false}, {"7z", 'p', false, true},
+	{"curl", 'u', PAIR}, {"curl", 'U', PAIR}, {"http", 'a', PAIR}, {"https", 'a', PAIR}, {"mysql", 'p', JOINED},
+	{"mysqldump", 'p', JOINED}, {"mysqladmin", 'p', JOINED}, {"mysqlimport", 'p', JOINED}, {"mariadb", 'p', JOINED},
+	{"mariadb-dump", 'p', JOINED}, {"sshpass", 'p', PLAIN}, {"redis-cli", 'a', PLAIN}, {"ldapsearch", 'w', LAST},
+	{"mongosh", 'p', PLAIN}, {"mongo", 'p', PLAIN}, {"mongodump", 'p', PLAIN}, {"login", 'p', PLAIN}, {"sqlcmd", 'P', PLAIN},
+	{"openssl", 'k', ALONE}, {"zip", 'P', LAST}, {"unzip", 'P', LAST}, {"7z", 'p', JOINED},
 };
+
+enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
+_Static_assert(COMMANDS <= 32, "an array has a bit for each command");
 
 /* The name of a command is searched in so many bytes before its option. */
 enum { COMMAND = 256 };
+/* So many letters of options are in one word at most. */
+enum { LETTERS = 8 };
 
 /* Is s a word of a sentence, or the placeholder of a help text (TOKEN, API_KEY), and not an argument? */
 static bool
@@ -40,13 +46,15 @@ is_prose(struct slice s)
 	return capitals && (redact_name(s) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
 }
 
-/* Is the option at i in the same command line as the command's name? */
+/* Is the option at i in the same command line, or array, as the command's name? */
 static bool
-is_command(const struct search *t, size_t i, const char *name)
+is_command(const struct search *t, size_t i, const struct command *c)
 {
+	const char *name = c->name, *p;
 	size_t from = i, n = strlen(name);
-	const char *p;
 
+	if (t->commands >> (c - commands) & 1)
+		return true;
 	while (from > 0 && i - from < COMMAND && !strchr(";|&", t->text.p[from - 1]) &&
 		!(t->text.p[from - 1] == '\n' && !(from > 1 && t->text.p[from - 2] == '\\')))
 		from--;
@@ -60,7 +68,10 @@ is_command(const struct search *t, size_t i, const char *name)
 	return false;
 }
 
-/* Finds the argument of an option that begins_word at `from` or after blanks. pair: only the password of user:password is secret. */
+/*
+ * Finds the argument of an option that begins_word at `from` or after blanks. pair: only the password of user:password is secret.
+ * Where the text is an argument of a command itself, the value fills the rest of it.
+ */
 static int
 find_value(struct search *t, size_t from, bool pair)
 {
@@ -69,6 +80,8 @@ find_value(struct search *t, size_t from, bool pair)
 
 	if (v.s.n == 0 || (!v.quoted && is_prose(v.s)))
 		return 0;
+	if (t->commands && t->text.p[0] == '-')
+		v.s.n = t->text.n - v.from;
 	if (!pair)
 		return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
 	end = v.s.p + v.s.n;
@@ -91,7 +104,7 @@ find_option(struct search *t, size_t i)
 		end++;
 	name = slice(t->text.p + i, end - i);
 	next = search_at(t, end);
-	if ((slice_is(name, "user") || slice_is(name, "proxy-user")) && is_command(t, i - 1, "curl"))
+	if ((slice_is(name, "user") || slice_is(name, "proxy-user")) && is_command(t, i - 1, commands))
 		return find_value(t, end + (next == '='), true);
 	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0)) || slice_is(name, "pass")))
 		return 0;
@@ -103,15 +116,72 @@ find_option(struct search *t, size_t i)
 	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
 }
 
-/* Finds VALUE in curl -u user:VALUE and mysql -pVALUE. The option's letter is at i. */
+/* The command to which the option at i belongs, if its argument is a secret; else NULL. Sets *end to the end of its letters. */
+static const struct command *
+command_of(const struct search *t, size_t i, size_t *end)
+{
+	size_t last = i + 1;
+
+	while (last - i < LETTERS && class_of(search_at(t, last + 1)) & (LOWER | UPPER))
+		last++;
+	for (const struct command *c = commands; c < commands + COMMANDS; c++) {
+		bool first = c->option == search_at(t, i + 1);
+		bool other = (c->form == PAIR || c->form == LAST) && c->option == search_at(t, last) && !class_of(search_at(t, last + 1));
+
+		*end = first ? i + 2 : last + 1;
+		if (!(first || other) || (c->form == JOINED && (unsigned char)search_at(t, *end) <= ' ') ||
+			(c->form == ALONE && class_of(search_at(t, *end))))
+			continue;
+		if (is_command(t, i, c))
+			return c;
+	}
+	return NULL;
+}
+
+/* Finds VALUE in curl -u user:VALUE and mysql -pVALUE. The '-' is at i. */
 static int
 find_short_option(struct search *t, size_t i)
 {
-	const struct command *c = commands, *end = commands + sizeof(commands) / sizeof(*commands);
+	size_t end;
+	const struct command *c = command_of(t, i, &end);
 
-	while (c < end && !(c->option == t->text.p[i] && !(c->joined && is_blank(search_at(t, i + 1))) && is_command(t, i - 1, c->name)))
-		c++;
-	return c == end ? 0 : find_value(t, i + 1, c->pair);
+	return c ? find_value(t, end, c->form == PAIR) : 0;
+}
+
+uint32_t
+redact_commands(struct slice text)
+{
+	uint32_t found = 0;
+	size_t from, i;
+
+	for (i = 0; i < text.n; i++) {
+		for (from = i; i < text.n && (unsigned char)text.p[i] > ' '; i++)
+			if (text.p[i] == '/')
+				from = i + 1;
+		for (size_t k = 0; k < COMMANDS && i > from; k++)
+			found |= (uint32_t)slice_is(slice(text.p + from, i - from), commands[k].name) << k;
+	}
+	return found;
+}
+
+enum redact_name
+redact_option_next(struct slice option, uint32_t named)
+{
+	const struct search t = {.text = option, .commands = named};
+	const struct command *c;
+	struct slice name = option;
+	size_t end;
+
+	if (option.n < 2 || option.p[0] != '-' || memchr(option.p, '=', option.n))
+		return REDACT_NAME_NONE;
+	while (name.n && name.p[0] == '-')
+		name = slice(name.p + 1, name.n - 1);
+	if (redact_is_secret(name, slice(NULL, 0)))
+		return REDACT_NAME_SECRET;
+	if ((slice_is(option, "--user") || slice_is(option, "--proxy-user")) && is_command(&t, 0, commands))
+		return REDACT_NAME_PAIR;
+	c = command_of(&t, 0, &end);
+	return !c || end < option.n ? REDACT_NAME_NONE : c->form == PAIR ? REDACT_NAME_PAIR : REDACT_NAME_SECRET;
 }
 
 int
@@ -122,9 +192,9 @@ redact_find_dash(struct search *t, size_t i)
 
 	if (next == '-')
 		return search_at(t, i + 2) == '-' ? redact_find_pem(t, i) : begins_word ? find_option(t, i + 2) : 0;
-	if (!begins_word || i == 0 || !(class_of(next) & (LOWER | UPPER)) || (unsigned char)t->text.p[i - 1] > ' ')
+	if (!begins_word || !(class_of(next) & (LOWER | UPPER)) || (i > 0 && (unsigned char)t->text.p[i - 1] > ' '))
 		return 0;
-	if (strchr("upaUwPk", next) && find_short_option(t, i + 1) < 0)
+	if (find_short_option(t, i) < 0)
 		return -1;
-	return t->done > i ? 0 : find_option(t, i + 1);
+	return i == 0 || t->done > i ? 0 : find_option(t, i + 1);
 }

@@ -320,14 +320,15 @@ find_at(struct search *t, size_t i)
 }
 
 int
-redact_text(struct redact *r, struct slice text, size_t before, bool argument)
+redact_text(struct redact *r, struct slice text, size_t before, const uint32_t *commands)
 {
-	struct search t = {.redact = r, .text = text, .first_hit = r->n, .before = before};
+	struct search t = {.redact = r, .text = text, .first_hit = r->n, .before = before,
+		.commands = commands ? *commands : 0};
 
 	if (!r->indexed)
 		redact_index_shapes(r);
 	r->indexed = true;
-	if (argument && find_argument(&t) < 0)
+	if (commands && find_argument(&t) < 0)
 		return -1;
 	for (size_t i = t.done; i < text.n; i = t.done > i ? t.done : i + 1)
 		if (find_at(&t, i) < 0)

@@ -121,6 +121,13 @@ static const struct {
 	{LETTERS, BLANKS, "{\"secret_key_base\":\"@\",\"client-key-data\":\"@\"}"}, {LETTERS, BLANKS, "{\"headers\":{\"A\":\"@\"}}"},
 	{LETTERS, BLANKS, "{\"env\":[{\"name\":\"A\",\"value\":\"@\"}]}"}, {LETTERS, BLANKS, "{\"env\":{\"A\":\"@\"}}"},
 	{LETTERS, BLANKS, "{\"args\":[\"--token\",\"@\"]}"}, {LETTERS, BLANKS, "{\"args\":[\"--token=@\"]}"}, {LETTERS, BLANKS, "{\"args\":[\"API_KEY=@\"]}"},
+	{LETTERS, BLANKS, "{\"args\":[\"mysql\",\"-p@\"]}"}, {LETTERS, BLANKS, "{\"command\":\"curl\",\"args\":[\"-u\",\"joe:@\"]}"},
+	{LETTERS, BLANKS, "{\"args\":[\"-u\",\"joe:@\"],\"command\":\"/usr/bin/curl\"}"},
+	{LETTERS, BLANKS, "{\"command\":[\"curl\",\"-su\",\"joe:@\"]}"},
+	{LETTERS, BLANKS, "{\"args\":[\"sudo\",\"curl\",\"-ujoe:@\",\"--user\",\"joe:@\",\"--proxy-user=joe:@\"]}"},
+	{LETTERS, BLANKS, "{\"cmd\":[\"sshpass\",\"-p\",\"@\"]}"},
+	{LETTERS, BLANKS, "{\"command\":\"docker\",\"args\":[\"login\",\"-p\",\"@\"]}"},
+	{LETTERS, SIGNS, "curl -sSu joe:@ h"}, {LETTERS, SIGNS, "ldapsearch -xw @ -b dc=h"}, {LETTERS, SIGNS, "zip -rP @ a.zip a"},
 	{LETTERS, BLANKS, "{\"args\":[\"-H\",\"X-Api-Key: @\"]}"}, {LETTERS, BLANKS, "{\"DB_PASS\":\"@\",\"OPENAI_KEY\":\"@\"}"},
 	{LETTERS, BLANKS, "{\"s\":\"{\\\"password\\\":\\\"@\\\"}\"}"}, {LETTERS, BLANKS, "{\"s\":\"{\\\"env\\\":{\\\"A\\\":\\\"@\\\"}}\"}"},
 	{LETTERS, BLANKS, "{\"name\":\"API_TOKEN\",\"value\":\"@\"}"},
@@ -132,11 +139,11 @@ enum { CONTEXTS = sizeof(contexts) / sizeof(*contexts) };
 
 /* Contexts that the page does not promise; at most MISSED of them may stay. */
 static const char *const others[] = {"my password is @", "the key @ opens it", "login with joe / @", "pin @", "(password @)",
-	"{\"args\":[\"mysql\",\"-p@\"]}", "{\"command\":\"curl\",\"args\":[\"-u\",\"joe:@\"]}", "htpasswd -b f joe @",
+	"htpasswd -b f joe @",
 	"echo @ | sudo -S ls", "smbclient -U joe%@", "secret @",
 	"passwd: @", "token=@", "apikey @"};
 
-enum { OTHERS = sizeof(others) / sizeof(*others), MISSED = 12 };
+enum { OTHERS = sizeof(others) / sizeof(*others), MISSED = 10 };
 
 static const char *const innocent[] = {
 	"PWD=/home/joe", "OLDPWD=/home/joe/src", "export PWD=/srv/app", "PUBLIC_KEY=ssh-rsa-of-joe", "PRIMARY_KEY=id", "FOREIGN_KEY=user_id",
@@ -175,7 +182,14 @@ static const char *const innocent[] = {
 	"{\"password\":{\"type\":\"string\",\"description\":\"the password of the user\",\"minLength\":8}}", "{\"auth\":{\"type\":\"oauth\"}}", "{\"auth\":\"oauth\"}",
 	"{\"properties\":{\"token\":{\"type\":[\"string\",\"null\"],\"title\":\"Token\"}},\"required\":[\"token\"]}", "{\"tokens\":5,\"token\":7}",
 	"{\"progressToken\":\"abc\"}", "{\"nextPageToken\":\"abcdefghijkl1\"}", "{\"publicKey\":\"abc\"}", "{\"PWD\":\"/home/joe\"}", "{\"args\":[\"-n\",\"token: 5\"]}",
-	"{\"args\":[\"--token=$TOKEN\"]}", "{\"secret\":null,\"password\":true}", "{\"currency\":\"USD\",\"stopReason\":\"max_tokens\"}",
+	"{\"args\":[\"--token=$TOKEN\"]}",
+	"{\"command\":\"curl\",\"args\":[\"-u\",\"joe\",\"-u\",\"joe:\",\"-u\",\"$USER:$PASSWORD\",\"-ojoe:x\"]}",
+	"{\"args\":[\"mysql\",\"-p\",\"db\"]}",
+	"{\"command\":\"docker\",\"args\":[\"run\",\"-u\",\"1000:1000\",\"-p\",\"8080:80\",\"mysql\"]}",
+	"{\"a\":[\"-u\",\"joe:x\"],\"command\":\"curl\"}",
+	"{\"command\":[\"openssl\",\"req\",\"-key\",\"h.pem\"]}", "openssl req -key h.pem", "curl -su joe h",
+	"{\"args\":[\"curl is small\",\"-u\",\"joe:x\"]}",
+	"{\"secret\":null,\"password\":true}", "{\"currency\":\"USD\",\"stopReason\":\"max_tokens\"}",
 };
 
 enum { INNOCENT = sizeof(innocent) / sizeof(*innocent) };
