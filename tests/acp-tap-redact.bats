@@ -88,6 +88,13 @@ becomes() {
 		'{"a":"curl -H \"Cookie: <redacted>\" x\nSet-Cookie: <redacted>\nb"}' 2
 }
 
+@test "names of several words in texts" {
+	becomes '{"a":"AWS Secret Access Key: abc123\nAPI Key: \"abcd\"\nazure.storage.account.key=abcdef\nmy jwt.signing.key: abc123"}' \
+		'{"a":"AWS Secret Access Key: <redacted>\nAPI Key: \"<redacted>\"\nazure.storage.account.key=<redacted>\nmy jwt.signing.key: <redacted>"}' 4
+	becomes '{"a":"the secret key: how it works. Its public key: abc123. A secret. Key: abc123"}' \
+		'{"a":"the secret key: how it works. Its public key: abc123. A secret. Key: abc123"}' 0
+}
+
 # bats test_tags=slow
 @test "JSON in a string, and in a string in that" {
 	becomes '{"s":"{\"token\":\"x\",\"n\":[1,{\"password\":2}]}"}' '{"s":"{\"token\":\"<redacted>\",\"n\":[1,{\"password\":\"<redacted>\"}]}"}' 2

@@ -15,7 +15,6 @@ struct rule {
 
 /* Names that are compared as a whole. */
 static const struct rule whole[] = {
-	{NAME("progresstoken"), REDACT_NAME_NONE}, /* of MCP: the id by which progress notifications refer to a request */
 	{NAME("headers"), REDACT_NAME_LIST},
 	{NAME("httpheaders"), REDACT_NAME_LIST},
 	{NAME("env"), REDACT_NAME_LIST},
@@ -28,10 +27,13 @@ static const struct rule whole[] = {
 	{NAME("bearer"), REDACT_NAME_SECRET},
 };
 
-/* Names with these ends label no secret, though they also end as the name of a secret does. */
-static const struct slice harmless[] = {NAME("pagetoken"), NAME("nexttoken"), NAME("continuationtoken"), NAME("cancellationtoken"),
-	NAME("publickey"), NAME("pubkey"), NAME("primarykey"), NAME("foreignkey"), NAME("partitionkey"), NAME("sortkey"), NAME("cachekey"),
-	NAME("sshkey"), NAME("testspass")};
+/*
+ * Names with these ends label no secret, though they also end as the name of a secret does. A progress token, of MCP, is the id
+ * by which notifications refer to a request.
+ */
+static const struct slice harmless[] = {NAME("pagetoken"), NAME("nexttoken"), NAME("progresstoken"), NAME("continuationtoken"),
+	NAME("cancellationtoken"), NAME("publickey"), NAME("pubkey"), NAME("primarykey"), NAME("foreignkey"), NAME("partitionkey"),
+	NAME("sortkey"), NAME("cachekey"), NAME("sshkey"), NAME("testspass")};
 
 /* Ends of names of secrets; a plural s may follow. */
 static const struct slice secrets[] = {NAME("secret"), NAME("password"), NAME("passwd"), NAME("passphrase"), NAME("apikey"),

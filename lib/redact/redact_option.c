@@ -100,7 +100,7 @@ find_option(struct search *t, size_t i)
 	struct slice name;
 	char next;
 
-	while (end - i < NEAR && class_of(search_at(t, end)))
+	while (end - i < NEAR && (class_of(search_at(t, end)) || (search_at(t, end) == '.' && class_of(search_at(t, end + 1)))))
 		end++;
 	name = slice(t->text.p + i, end - i);
 	next = search_at(t, end);

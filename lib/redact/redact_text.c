@@ -8,6 +8,9 @@
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
+/* A name has so many words at most. */
+enum { WORDS = 4 };
+
 /* The next white space, or the end of the text. */
 static size_t
 skip_word(const struct search *t, size_t i)
@@ -79,11 +82,28 @@ value_after(const struct search *t, size_t i, bool parameter)
 	return v;
 }
 
-/* The word before i, between which and i may be blanks, a quote and a ']'. */
+/* The word that ends at `end`, without dashes before it. */
 static struct slice
-word_before(const struct search *t, size_t i)
+word_to(const struct search *t, size_t end)
 {
-	size_t end = i, from;
+	size_t from = end;
+
+	while (from > t->done && end - from < NEAR && class_of(t->text.p[from - 1]))
+		from--;
+	while (from < end && t->text.p[from] == '-')
+		from++;
+	return slice(t->text.p + from, end - from);
+}
+
+/*
+ * The name before i, between which and i may be blanks, a quote and a ']': a word, or words with a blank or '.' between them that
+ * together are the name of a secret.
+ */
+static struct slice
+name_before(const struct search *t, size_t i)
+{
+	struct slice word, name, more;
+	size_t end = i;
 
 	while (end > t->done && i - end < SPACES && is_blank(t->text.p[end - 1]))
 		end--;
@@ -93,11 +113,15 @@ word_before(const struct search *t, size_t i)
 		end--;
 	if (end > t->done && t->text.p[end - 1] == '\\')
 		end--;
-	for (from = end; from > t->done && end - from < NEAR && class_of(t->text.p[from - 1]); from--)
-		;
-	while (from < end && t->text.p[from] == '-')
-		from++;
-	return slice(t->text.p + from, end - from);
+	word = name = more = word_to(t, end);
+	for (size_t n = 1; n < WORDS && more.n && more.p > t->text.p + t->done && !redact_name(name); n++) {
+		end = (size_t)(more.p - t->text.p) - 1;
+		if (!is_of(t, end, 0, " ."))
+			break;
+		more = word_to(t, end);
+		name = slice_between(more.p, word.p + word.n);
+	}
+	return more.n && redact_name(name) ? name : word;
 }
 
 static bool
@@ -166,7 +190,7 @@ find_header(struct search *t, size_t from)
 static int
 find_pair(struct search *t, size_t i)
 {
-	struct slice name = word_before(t, i);
+	struct slice name = name_before(t, i);
 	struct value v;
 	bool header, environment, parameter = t->text.p[i] == '=' && name.p > t->text.p && memchr("?&#", name.p[-1], 3);
 	enum redact_name meaning;
@@ -194,11 +218,11 @@ find_pair(struct search *t, size_t i)
 static int
 find_element(struct search *t, size_t i)
 {
-	struct slice name = word_before(t, i);
+	struct slice name = word_to(t, i);
 	size_t from = i + 1, to;
 	const char *end;
 
-	if (name.n == 0 || name.p + name.n != t->text.p + i || name.p == t->text.p || !strchr("<:", name.p[-1]) ||
+	if (name.n == 0 || name.p == t->text.p || !strchr("<:", name.p[-1]) ||
 		!redact_is_secret(name, slice(NULL, 0)))
 		return 0;
 	end = memchr(t->text.p + from, '<', t->text.n - from);
@@ -276,7 +300,7 @@ find_argument(struct search *t)
 	size_t i = 0, from;
 	struct slice value;
 
-	while (i < NEAR && class_of(search_at(t, i)))
+	while (i < NEAR && is_of(t, i, WORD, "."))
 		i++;
 	if (search_at(t, i) != '=' && !(search_at(t, i) == ':' && is_blank(search_at(t, i + 1))))
 		return 0;
@@ -284,7 +308,7 @@ find_argument(struct search *t)
 		;
 	value = slice(t->text.p + from, t->text.n - (from < t->text.n ? from : t->text.n));
 	if (value.n == 0 || redact_is_reference(value) || skip_chars(t, from, DIGIT, "") == t->text.n ||
-		!redact_is_secret(word_before(t, i), value))
+		!redact_is_secret(name_before(t, i), value))
 		return 0;
 	return redact_text_hit(t, from, t->text.n, REDACT_ARGUMENT);
 }
