@@ -86,6 +86,10 @@ becomes() {
 	becomes '{"a":"Basic dXNlcjpwYXNz, Basic eyebrows, Bearer dXNlcjpwYXNz"}' '{"a":"Basic <redacted>, Basic eyebrows, Bearer dXNlcjpwYXNz"}' 1
 	becomes '{"a":"curl -H \"Cookie: a=1; b=2\" x\nSet-Cookie: sid=9f; Path=/\nb"}' \
 		'{"a":"curl -H \"Cookie: <redacted>\" x\nSet-Cookie: <redacted>\nb"}' 2
+	# Of letters alone, what is long or has a name. Only the header's own line decides.
+	becomes '{"a":"Cookie: sid=abcdefgh\nAuthorization: Token abcdefghijklmnopqrstuvwxyz\nX: 1"}' \
+		'{"a":"Cookie: <redacted>\nAuthorization: <redacted>\nX: 1"}' 2
+	becomes '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' 0
 }
 
 @test "names of several words in texts" {

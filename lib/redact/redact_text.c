@@ -173,17 +173,24 @@ is_secret(const struct search *t, struct slice name, const struct value *v, bool
 	return v->s.n >= 20 || (v->s.n >= 6 && (v->tight || redact_has_digit(v->s)));
 }
 
-/* Finds the values of a Cookie or Authorization header: they fill the line from `from` on. */
+/*
+ * Finds the values of a Cookie or Authorization header: they fill the line from the value v on. They have a digit or a long word, or
+ * begin with NAME=, near their beginning; else the line is prose.
+ */
 static int
-find_header(struct search *t, size_t from)
+find_header(struct search *t, const struct value *v)
 {
-	size_t end = from;
+	size_t from = v->from, end, word = from;
+	bool code = v->s.n == 0 || is_call(v->s), secret = !code && search_at(t, skip_chars(t, from, WORD, ".")) == '=';
 
-	if (!redact_has_digit(slice(t->text.p + from, t->text.n - from)))
-		return 0;
-	while (end < t->text.n && !strchr("\r\n\"'", t->text.p[end]) && !is_escape(t, end))
-		end++;
-	return end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
+	for (end = from; end < t->text.n && !strchr("\r\n\"'", t->text.p[end]) && !is_escape(t, end); end++) {
+		if (!is_of(t, end, WORD, "=+~"))
+			word = end + 1;
+		secret |= class_of(t->text.p[end]) == DIGIT || (!code && end + 1 - word >= 20);
+		if (!secret && end - from >= NEAR)
+			return 0;
+	}
+	return secret && end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
 }
 
 /* Finds VALUE in NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: VALUE and ?name=VALUE. The '=' or ':' is at i. */
@@ -208,7 +215,7 @@ find_pair(struct search *t, size_t i)
 	header = t->text.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
 		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
 	if (!v.quoted && header && v.from < t->text.n)
-		return find_header(t, v.from);
+		return find_header(t, &v);
 	environment = redact_is_variable(name);
 	return is_secret(t, name, &v, environment)
 		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
