@@ -11,8 +11,10 @@ struct metrics_label {
 
 /* Appends the HELP and TYPE lines, which come before the values of a metric. */
 int metrics_head(struct buf *to, const char *name, const char *type, const char *help);
-/* Appends a metric's name, labels and a blank; the caller appends a value and a newline. A label with name NULL ends the labels.
-   Characters of a value that a terminal might obey are written by name. */
+/*
+ * Appends a metric's name, labels and a blank; the caller appends a value and a newline. A label with name NULL ends the labels. Control
+ * characters of a value are written by name, because a terminal might obey them.
+ */
 int metrics_labels(struct buf *to, const char *name, const struct metrics_label *);
 
 #endif
