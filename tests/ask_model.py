@@ -46,7 +46,8 @@ class Model:
         message = self.rng.choice(["m1", "m2"])
         shown = self.shown.get(message, "")
         text = self.rng.choice([shown, shown.rstrip(), shown[1:], ""]) + self.rng.choice(["", "b"] + TEXTS)
-        self.steps.append({"update": {"sessionUpdate": "agent_message", "messageId": message, "content": [{"type": "text", "text": text}]}})
+        content = [{"type": "text", "text": text}]
+        self.steps.append({"update": {"sessionUpdate": "agent_message", "messageId": message, "content": content}})
         solid = shown.rstrip(" \t\r\n")
         skip = len(solid) if text.startswith(solid) else 0
         while text.startswith(solid) and skip < min(len(shown), len(text)) and text[skip] in " \t\r\n":

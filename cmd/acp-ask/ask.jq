@@ -174,7 +174,8 @@ def typed:
   | def pick: . as $x
       | if $choices == null then $x
         else (tonumber? // 0) as $i
-          | [(if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end), ($choices[] | select(.value == $x))][0].value end;
+          | [(if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end),
+              ($choices[] | select(.value == $x))][0].value end;
     [if $text == "" then $s.default
       elif $s.type == "string" then $text | pick
       elif $s.type == "boolean" then {y: true, t: true, "1": true, n: false, f: false, "0": false}[$text[0:1] | ascii_downcase]
@@ -222,7 +223,8 @@ def report:
   def sorted: walk(if type == "object" then to_entries | sort_by(.key) | from_entries else . end);
   {protocol: $agent.protocolVersion, agent: ($agent.agentInfo // $agent.info),
     capabilities: ($agent.agentCapabilities // $agent.capabilities // {}), auth_methods: ([methods.id] | sort),
-    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2], response: (if has("error") then "error \(.error.code? // null)" else "result" end)}}] | add // {})}
+    methods: ([.tried[] | {(.probe[0]): {advertised: .probe[2],
+      response: (if has("error") then "error \(.error.code? // null)" else "result" end)}}] | add // {})}
   + (if .session then {modes: ([.session.modes.availableModes[]?.id] | sort), models: ([.session.models.availableModels[]?.modelId] | sort),
     config_options: ([.session.configOptions[]? | {key: (.id // .configId), value: .currentValue}] | from_entries),
     commands: ([.commands[]?.name] | sort)} else {} end)

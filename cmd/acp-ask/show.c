@@ -231,7 +231,7 @@ add_shown(struct shown *m, struct slice text)
 	m->n += text.n;
 }
 
-/* Returns how many bytes of a whole text were shown. White space at their end may be missing in the text. If another text was shown: 0. */
+/* Returns how many bytes of a whole text were shown; it may lack white space at their end. 0, if another text was shown. */
 static size_t
 bytes_shown(const struct shown *m, struct slice text)
 {
@@ -251,7 +251,7 @@ block_text(struct slice block, struct buf *room)
 	return json_string_is(json_get(block, "type"), "text") ? json_text(json_get(block, "text"), room) : slice(NULL, 0);
 }
 
-/* Shows a block of content of the message, except the first *skip bytes of text. Subtracts the bytes that it has skipped from *skip. */
+/* Shows a block of content, except the first *skip bytes of text. Subtracts the bytes that it has skipped from *skip. */
 static void
 show_block(struct ask *a, struct shown *m, struct slice block, size_t *skip)
 {
@@ -281,7 +281,7 @@ show_block(struct ask *a, struct shown *m, struct slice block, size_t *skip)
 	a->show.gap = false;
 }
 
-/* Shows a chunk, or (version 2) a whole message: what was not shown of it; or all, on a line of its own, if another text was shown. */
+/* Shows a chunk; or what was not shown of a whole message, or all on a line of its own, if another text was shown (version 2). */
 static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
