@@ -53,8 +53,10 @@ plain_of(struct slice string, struct buf *room)
 	if (json_type(string) == JSON_STRING)
 		need(json_unescape(string, &text));
 	need(buf_string(&text) ? 0 : -1);
-	for (p = text.p; (nul = p + strlen(p)) < text.p + text.n; p = nul + 1)
-		need(json_format(room, "%b\uFFFD", slice_between(p, nul)));
+	for (p = text.p; (nul = p + strlen(p)) < text.p + text.n; p = nul + 1) {
+		put_slice(room, slice_between(p, nul));
+		put_slice(room, slice_of("\uFFFD"));
+	}
 	put_slice(room, slice_between(p, nul));
 	need(buf_string(room) ? 0 : -1);
 	return room->p;
