@@ -722,9 +722,9 @@ order() {
 	export TZ=UTC
 	run total --before 2026-11-21T01:00 days.rec 'turns'
 	assert_output '[2]'
-	for format in json prom; do
-		acp-usage -f $format $([ $format = prom ] || echo --summary) --before 2026-11-21T01:00 days.rec
-		acp-usage -f $format $([ $format = prom ] || echo --summary) --since 2026-11-21T01:00 days.rec
+	for when in --before --since; do
+		acp-usage --summary -f json $when 2026-11-21T01:00 days.rec
+		acp-usage -f prom $when 2026-11-21T01:00 days.rec
 	done >out
 	assert_equal "$(jq -cR 'fromjson? | select(.session) | [.turns, .used, .peak, .percent, .level]' out)" \
 	    $'[2,10,30,10,"normal"]\n[2,20,90,20,"normal"]'
