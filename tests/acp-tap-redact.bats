@@ -99,6 +99,15 @@ becomes() {
 		'{"a":"the secret key: how it works. Its public key: abc123. A secret. Key: abc123"}' 0
 }
 
+@test "elements of XML with attributes, strings of SQL with blanks and two quotes, short strings of the environment" {
+	becomes '{"a":"<password encrypted=\"false\">pw</password> <password/>a</b>"}' \
+		'{"a":"<password encrypted=\"false\"><redacted></password> <password/>a</b>"}' 1
+	becomes '{"a":"ALTER USER x PASSWORD '"'correct horse'"'; identified by '"'it''s-Secret 9'"'; the password '"'of a user'"'"}' \
+		'{"a":"ALTER USER x PASSWORD '"'<redacted>'"'; identified by '"'<redacted>'"'; the password '"'of a user'"'"}' 2
+	becomes '{"a":"API_KEY=\"abc\" B_KEY=\"\" x\nDB_PASSWORD: '"'db'"'\nthe API_KEY: \"abc\""}' \
+		'{"a":"API_KEY=\"<redacted>\" B_KEY=\"\" x\nDB_PASSWORD: '"'<redacted>'"'\nthe API_KEY: \"abc\""}' 2
+}
+
 # bats test_tags=slow
 @test "JSON in a string, and in a string in that" {
 	becomes '{"s":"{\"token\":\"x\",\"n\":[1,{\"password\":2}]}"}' '{"s":"{\"token\":\"<redacted>\",\"n\":[1,{\"password\":\"<redacted>\"}]}"}' 2

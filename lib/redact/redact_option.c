@@ -159,7 +159,8 @@ redact_commands(struct slice text)
 			if (text.p[i] == '/')
 				from = i + 1;
 		for (size_t k = 0; k < COMMANDS && i > from; k++)
-			found |= (uint32_t)slice_is(slice(text.p + from, i - from), commands[k].name) << k;
+			if (text.p[from] == *commands[k].name && slice_is(slice(text.p + from, i - from), commands[k].name))
+				found |= UINT32_C(1) << k;
 	}
 	return found;
 }

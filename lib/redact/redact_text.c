@@ -159,13 +159,14 @@ is_whole_line(const struct search *t, const char *name, size_t end)
 static bool
 is_secret(const struct search *t, struct slice name, const struct value *v, bool environment)
 {
-	if (v->quoted)
-		return v->s.n >= 4;
-	if (v->s.n == 0 || (!environment && is_call(v->s)))
+	if (v->s.n == 0 || (!v->quoted && !environment && is_call(v->s)))
 		return false;
-	if (name.p > t->text.p && name.p[-1] == '-' && v->tight) /* an option's */
+	if (environment && (v->tight || is_whole_line(t, name.p, v->from + v->s.n + v->quoted)))
 		return true;
-	if (environment && (v->tight || is_whole_line(t, name.p, v->from + v->s.n)))
+	/* After words, a quote may end the string of a program: "bad private key: ", e */
+	if (v->quoted)
+		return v->s.n >= 4 && !(memchr(name.p, ' ', name.n) && strchr(" ,)", v->s.p[0]));
+	if (name.p > t->text.p && name.p[-1] == '-' && v->tight) /* an option's */
 		return true;
 	if (v->s.n == name.n && strncasecmp(v->s.p, name.p, name.n) == 0)
 		return false;
@@ -221,16 +222,34 @@ find_pair(struct search *t, size_t i)
 		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
 }
 
+/* The name of the element whose start tag ends with the '>' at i, without a namespace. Empty: there is none. */
+static struct slice
+element_name(const struct search *t, size_t i)
+{
+	size_t from = i, end;
+
+	while (from > 0 && i - from < LONGEST && t->text.p[from - 1] != '<' && t->text.p[from - 1] != '>')
+		from--;
+	if (from == 0 || t->text.p[from - 1] != '<' || t->text.p[i - 1] == '/')
+		return slice(NULL, 0);
+	end = skip_chars(t, from, WORD, "");
+	if (search_at(t, end) == ':')
+		end = skip_chars(t, from = end + 1, WORD, "");
+	/* Words without attributes are prose or code, and no tag. */
+	if (end < i && !(byte_is_space(t->text.p[end]) && memchr(t->text.p + end, '=', i - end)))
+		return slice(NULL, 0);
+	return slice(t->text.p + from, end - from);
+}
+
 /* Finds VALUE in <password>VALUE</password>. The first '>' is at i. */
 static int
 find_element(struct search *t, size_t i)
 {
-	struct slice name = word_to(t, i);
+	struct slice name = element_name(t, i);
 	size_t from = i + 1, to;
 	const char *end;
 
-	if (name.n == 0 || name.p == t->text.p || !strchr("<:", name.p[-1]) ||
-		!redact_is_secret(name, slice(NULL, 0)))
+	if (name.n == 0 || !redact_is_secret(name, slice(NULL, 0)))
 		return 0;
 	end = memchr(t->text.p + from, '<', t->text.n - from);
 	to = end ? (size_t)(end - t->text.p) : t->text.n;
@@ -267,8 +286,10 @@ find_password(struct search *t, size_t i)
 	if (t->text.n <= end || !is_blank(t->text.p[end]) || (!identified && strncasecmp(t->text.p + i, "password", 8) != 0))
 		return 0;
 	v = redact_value_at(t, end, false);
+	/* Prose has words in quotes there, too. */
 	if (v.quoted)
-		return v.s.n >= 4 && !memchr(v.s.p, ' ', v.s.n) ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_NAME) : 0;
+		return v.s.n >= 4 && (!memchr(v.s.p, ' ', v.s.n) || class_of(t->text.p[i + 1]) == UPPER || redact_has_digit(v.s))
+			? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_NAME) : 0;
 	previous_word(t, &k);
 	if (v.s.n == 0 || !slice_is(previous_word(t, &k), "login"))
 		return 0;

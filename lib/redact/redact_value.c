@@ -83,14 +83,20 @@ bare_end(const struct search *t, size_t from, bool parameter)
 	return end;
 }
 
-/* The end of a value whose quote is before `from`: its closing quote, or the end of the line. escaped: both quotes have a backslash. */
+/*
+ * The end of a value whose quote is before `from`: its closing quote, or the end of the line. Two ' together are no end: SQL and
+ * YAML write one so. escaped: both quotes have a backslash.
+ */
 static size_t
 quoted_end(const struct search *t, size_t from, bool escaped)
 {
 	char quote = t->text.p[from - 1];
+	size_t i = from;
 
-	for (; from < t->text.n && t->text.p[from] != '\n' && t->text.p[from] != quote; from++) {
-		if (t->text.p[from] != '\\')
+	for (; from < t->text.n && t->text.p[from] != '\n'; from++) {
+		if (t->text.p[from] == quote && (quote != '\'' || from == i || search_at(t, from + 1) != quote))
+			break;
+		if (t->text.p[from] != '\\' && t->text.p[from] != quote)
 			continue;
 		if (escaped && search_at(t, from + 1) == quote)
 			return from;
