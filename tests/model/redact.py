@@ -14,7 +14,8 @@ ALNUM = string.ascii_letters + string.digits
 CONTEXTS = ['password={}', 'DB_PASSWORD={}', 'export API_KEY="{}" && run', "tool --token {} -v", "tool --api-key '{}'",
             '{{"password": "{}"}}', "'secret' => '{}'", '<password>{}</password>', 'curl -u joe:{} https://h/',
             'mysql -u root -p{} db', 'machine h login joe password {}', 'https://joe:{}@h/x', 'https://h/?token={}&a=b',
-            'Authorization: Bearer {}', 'here it is: {}, see?']
+            'Authorization: Bearer {}', 'API Key: {}', 'azure.storage.account.key={}', '<password a="b">{}</password>',
+            'Cookie: sid={}', 'here it is: {}, see?']
 
 
 def number(r, n):
