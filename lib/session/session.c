@@ -200,6 +200,7 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		[ACP_NES_START] = SESSION_NES};
 	enum acp_method what = r->request->what;
 	struct slice id = m ? json_get_string(m->result, acp_session_id) : slice(NULL, 0), plain;
+	struct session *named;
 	uint64_t version;
 
 	switch (what) {
@@ -232,13 +233,15 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		return 0;
 	default:
 		/* The result of an extension may name a session. */
-		if (!id.p || r->session)
+		if (!id.p)
 			return 0;
 		plain = json_text(id, &c->text);
-		c->seen.session = plain.p ? sessions_find(c, plain) : NULL;
+		named = plain.p ? sessions_find(c, plain) : NULL;
+		if (!named)
+			named = note_session(c, NULL, plain, SESSION_NAMED, NULL);
 		if (!c->seen.session)
-			c->seen.session = note_session(c, NULL, plain, SESSION_NAMED, NULL);
-		return c->seen.session ? 0 : -1;
+			c->seen.session = named;
+		return named ? 0 : -1;
 	}
 }
 

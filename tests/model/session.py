@@ -271,7 +271,7 @@ class Fold:
                 self.v2 = result.get('protocolVersion') == 2
             if method in OPENS and isinstance(result.get('sessionId'), str):
                 self.speak(result['sessionId'], OPENS[method], q['wrapped'])
-            elif (isinstance(result.get('sessionId'), str) and not s and result['sessionId'] not in self.sessions
+            elif (isinstance(result.get('sessionId'), str) and result['sessionId'] not in self.sessions
                   and method not in ('initialize', 'proxy/initialize', 'session/load', 'session/resume', *CLOSES)):
                 self.speak(result['sessionId'], 'named', q['wrapped'])
             if method in ('session/load', 'session/resume') and s and s.history:
