@@ -32,9 +32,9 @@ struct context {
 	enum redact_kind kind; /* by which rule it is in this zone */
 	struct slice key;      /* its member's name, unescaped; p NULL in an array */
 	bool object;           /* it is an object (set when the walk enters it) */
-	enum zone next;        /* what its latest string tells of the value that follows: an option, or "name" of a pair */
-	uint32_t commands;     /* of an array: what its strings so far, or a "command" beside it, name (redact_commands) */
-	bool asked;            /* it is an object whose "args" have been seen: `commands` are for them */
+	enum zone next;        /* the zone of the value after its latest string, an option or the "name" of a pair */
+	uint32_t commands;     /* of an array: the commands that its strings, or a "command" beside it, name (redact_commands) */
+	bool asked;            /* of an object: `commands` is set, for its "args" */
 };
 
 /* Members of ACP and JSON-RPC whose values are ids or words of the protocol, not texts. */
@@ -235,7 +235,7 @@ context_of_element(const struct context *container, const char *value, struct co
 		*c = (struct context){.zone = container->next, .kind = REDACT_ARGUMENT};
 }
 
-/* The zone of the value that follows a string: in a pair its name, in an array an option. Notes which commands an array names. */
+/* The zone of the value after a string: the name of a pair, or an option in an array. Notes the commands that an array names. */
 static enum zone
 zone_after(struct context *container, struct slice plain)
 {

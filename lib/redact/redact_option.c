@@ -27,9 +27,9 @@ static const struct command {
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 _Static_assert(COMMANDS <= 32, "an array has a bit for each command");
 
-/* The name of a command is searched in so many bytes before its option. */
+/* Bytes before an option in which the name of its command is searched. */
 enum { COMMAND = 256 };
-/* So many letters of options are in one word at most. */
+/* The most letters of options in one word. */
 enum { LETTERS = 8 };
 
 /* Is s a word of a sentence, or the placeholder of a help text (TOKEN, API_KEY), and not an argument? */
@@ -69,8 +69,8 @@ is_command(const struct search *t, size_t i, const struct command *c)
 }
 
 /*
- * Finds the argument of an option that begins_word at `from` or after blanks. pair: only the password of user:password is secret.
- * Where the text is an argument of a command itself, the value fills the rest of it.
+ * Finds the argument of an option, which begins at `from` or after blanks. pair: only the password of user:password is secret. If the text
+ * is an element of a command's array, the value is the rest of it.
  */
 static int
 find_value(struct search *t, size_t from, bool pair)

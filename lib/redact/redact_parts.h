@@ -42,17 +42,17 @@ bool redact_is_secret(struct slice name, struct slice value);
 
 /*
  * Appends the secrets in a text to the hits. The first `before` bytes are the end of an earlier chunk: they are context only, and
- * offsets count from their end. commands: the text is an element of an array, such as --token=VALUE, and these (redact_commands)
- * are named before it; NULL: it is none.
+ * offsets count from their end. commands: the text is an element of an array, such as --token=VALUE, and these are the commands
+ * (redact_commands) of the elements before it; NULL: it is no element.
  * 0, or -1 out of memory; 1 if a private key continues after the end.
  */
 int redact_text(struct redact *, struct slice text, size_t before, const uint32_t *commands);
 
-/* Which commands with options for passwords do the words of the text name? A bit for each option of a command. */
+/* The commands with options for passwords that the words of a text name: a bit for each option of a command. */
 uint32_t redact_commands(struct slice text);
 /*
- * What does an element of an array tell of the next one? REDACT_NAME_SECRET: it is a secret, REDACT_NAME_PAIR: it is user:password.
- * commands: those that were named before.
+ * The kind of value that follows an option in an array. REDACT_NAME_SECRET: a secret; REDACT_NAME_PAIR: user:password. commands: the
+ * commands of the elements before it.
  */
 enum redact_name redact_option_next(struct slice option, uint32_t commands);
 
@@ -68,7 +68,7 @@ struct search {
 	size_t word_end;  /* of the latest word that redact_word_end was asked for */
 	size_t before;    /* bytes at the beginning that are an earlier chunk's, and are not replaced */
 	bool open;        /* a private key begins in the text and does not end in it */
-	uint32_t commands; /* the text is an element of an array that names these (redact_commands) */
+	uint32_t commands; /* of the array of which the text is an element (redact_commands) */
 };
 
 /* Bytes. Context before a position is read NEAR bytes far at most, and a key LONGEST, so that the search stays linear. */

@@ -8,7 +8,7 @@
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
-/* A name has so many words at most. */
+/* The most words of a name. */
 enum { WORDS = 4 };
 
 /* The next white space, or the end of the text. */
@@ -175,8 +175,8 @@ is_secret(const struct search *t, struct slice name, const struct value *v, bool
 }
 
 /*
- * Finds the values of a Cookie or Authorization header: they fill the line from the value v on. They have a digit or a long word, or
- * begin with NAME=, near their beginning; else the line is prose.
+ * Finds the values of a Cookie or Authorization header, which fill the line from v on. Near its beginning the text of v has a digit or a
+ * long word, or begins with NAME=; else the line is prose.
  */
 static int
 find_header(struct search *t, const struct value *v)
@@ -286,7 +286,7 @@ find_password(struct search *t, size_t i)
 	if (t->text.n <= end || !is_blank(t->text.p[end]) || (!identified && strncasecmp(t->text.p + i, "password", 8) != 0))
 		return 0;
 	v = redact_value_at(t, end, false);
-	/* Prose has words in quotes there, too. */
+	/* In prose, a quoted text may follow the word password, too. */
 	if (v.quoted)
 		return v.s.n >= 4 && (!memchr(v.s.p, ' ', v.s.n) || class_of(t->text.p[i + 1]) == UPPER || redact_has_digit(v.s))
 			? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_NAME) : 0;
