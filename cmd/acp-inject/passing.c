@@ -71,9 +71,6 @@ passing_was_applied(struct passing *p, size_t rule)
 	const bool *applied;
 
 	p->session = id.p ? sessions_find(all, id) : NULL;
-	/* The filter does not show updates to `sessions`: a session that only updates have named is not known yet. */
-	if (id.p && !p->session && p->message.msg.what == ACP_SESSION_UPDATE && sessions_see(all, &p->message, NULL) == 0)
-		p->session = sessions_find(all, id);
 	applied = p->session ? p->session->data : NULL;
 	return applied && applied[rule];
 }

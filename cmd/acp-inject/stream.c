@@ -50,8 +50,8 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	if (why)
 		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
 	free(why);
-	/* Updates are skipped: there are many, and they open no session. A request that is shown again has been seen before. */
-	if (in->sessions && !in->resume && message->msg.what != ACP_SESSION_UPDATE && sessions_see(in->sessions, message, NULL) < 0)
+	/* A request that is shown again has been seen before. */
+	if (in->sessions && !in->resume && sessions_see(in->sessions, message, NULL) < 0)
 		inject_failed(in);
 	if (!chosen)
 		return VERDICT_PASS;

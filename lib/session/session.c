@@ -192,7 +192,7 @@ end_prompt(struct sessions *c, struct session_turn *t, const struct msg *m)
 	session_turn_end(c, t);
 }
 
-/* Handles the effect of a response (m NULL: there is none) on connections and sessions. 0, or -1 out of memory. */
+/* Handles a response (m NULL: there is none) to a request that begins or ends a connection or session. 0, or -1 out of memory. */
 static int
 handle_result(struct sessions *c, struct session_request *r, const struct msg *m)
 {
@@ -200,7 +200,6 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		[ACP_NES_START] = SESSION_NES};
 	enum acp_method what = r->request->what;
 	struct slice id = m ? json_get_string(m->result, acp_session_id) : slice(NULL, 0), plain;
-	struct session *named;
 	uint64_t version;
 
 	switch (what) {
@@ -232,16 +231,7 @@ handle_result(struct sessions *c, struct session_request *r, const struct msg *m
 		happened(c, SESSION_CLOSED, r->session);
 		return 0;
 	default:
-		/* The result of an extension may name a session. */
-		if (!id.p)
-			return 0;
-		plain = json_text(id, &c->text);
-		named = plain.p ? sessions_find(c, plain) : NULL;
-		if (!named)
-			named = note_session(c, NULL, plain, SESSION_NAMED, NULL);
-		if (!c->seen.session)
-			c->seen.session = named;
-		return named ? 0 : -1;
+		return 0;
 	}
 }
 

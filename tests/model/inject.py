@@ -96,7 +96,7 @@ class Rules:
 class Model:
     def __init__(self, rules):
         self.rules, self.open, self.done, self.commands = rules, {'down': [], 'up': []}, set(), {}
-        self.known = set()  # sessions that a message has named, but for a response without a request
+        self.known = set()  # sessions that somebody has named but in a result: no method here opens one
         self.own, self.held, self.out = {}, [], {'down': [], 'up': []}
 
     def put(self, lane, **wanted):
@@ -125,7 +125,7 @@ class Model:
             self.open[lane].append(request)
         if self.rules.session not in (None, session):
             return self.put(lane, exact=line)
-        self.known |= {session} if kind != 'response' or asked else set()
+        self.known |= {session} if kind != 'response' else set()
         self.rule_all(lane, other, line, kind, method, session if session in self.known else None, request)
 
     def rule_all(self, lane, other, line, kind, method, session, request):

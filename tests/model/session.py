@@ -271,9 +271,6 @@ class Fold:
                 self.v2 = result.get('protocolVersion') == 2
             if method in OPENS and isinstance(result.get('sessionId'), str):
                 self.speak(result['sessionId'], OPENS[method], q['wrapped'])
-            elif (isinstance(result.get('sessionId'), str) and result['sessionId'] not in self.sessions
-                  and method not in ('initialize', 'proxy/initialize', 'session/load', 'session/resume', *CLOSES)):
-                self.speak(result['sessionId'], 'named', q['wrapped'])
             if method in ('session/load', 'session/resume') and s and s.history:
                 s.history -= 1
                 if not s.history:
@@ -512,7 +509,7 @@ class Maker:
             if self.v2 and r.random() < .9:
                 return {'messageId': 'm'}
             return {'stopReason': r.choice(['end_turn', 'cancelled', 'max_tokens'])} if r.random() < .95 else {}
-        if method in OPENS or method == '_x/name' or r.random() < .02:
+        if method in OPENS:
             return {'sessionId': r.choice(self.ids)}
         if method == 'session/request_permission':
             return {'outcome': {'outcome': 'cancelled'}}
@@ -569,8 +566,8 @@ class Maker:
             if self.waiting[side]:
                 self.put(side, {'method': '$/cancel_request', 'params': {'requestId': r.choice(self.waiting[side])['id']}})
         elif n < .985:
-            method = r.choice(['session/new', 'session/load', 'session/load', 'session/resume', 'session/fork', 'nes/start', 'session/set_mode', '_x/name', *CLOSES])
-            self.request('client', method, {} if method in ('session/new', 'nes/start', '_x/name') else {'sessionId': s, 'cwd': '/'})
+            method = r.choice(['session/new', 'session/load', 'session/load', 'session/resume', 'session/fork', 'nes/start', 'session/set_mode', *CLOSES])
+            self.request('client', method, {} if method in ('session/new', 'nes/start') else {'sessionId': s, 'cwd': '/'})
         elif n < .99:
             self.say('client', {'method': 'document/didClose', 'params': {'sessionId': s, 'uri': 'file:///x'}})
         elif n < .995:
