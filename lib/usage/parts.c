@@ -275,6 +275,8 @@ read_part(struct reading *g, void *session, struct slice in)
 		p->inside |= (uint8_t)(flag(g, in, insides[i]) ? 1u << i : 0);
 	p->has_used = member(g, in, "used", JSON_NUMBER).p != NULL;
 	p->used = number(g, in, "used", UINT64_MAX);
+	p->has_context = p->has_used;
+	p->context = p->used;
 	p->peak = number(g, in, "peak", UINT64_MAX);
 	p->peak_size = number(g, in, "peak_size", UINT64_MAX);
 	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;

@@ -31,7 +31,7 @@ tier_of(const struct usage_session *s, const struct usage_counts *c)
 		context += c->n[USAGE_READ];
 	if (inclusion & USAGE_WRITE_BESIDE)
 		context += c->n[USAGE_WRITE];
-	return usage_tier(s->now->has_used ? s->now->used : context);
+	return usage_tier(s->now->has_context ? s->now->context : context);
 }
 
 static struct usage_tally *
@@ -315,7 +315,7 @@ usage_part_after_restart(struct usage *u, struct usage_session *s)
 {
 	const struct usage_part *p = s->now;
 
-	if (p->restarted && !p->tallies && !p->costs && !p->has_used)
+	if (p->restarted && !p->tallies && !p->costs && !p->has_context)
 		return 0;
 	forget_evidence(s);
 	if (!usage_part_new(u, s, u->started))

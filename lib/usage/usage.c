@@ -290,6 +290,8 @@ add_context(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	s->size = r->size;
 	s->has_used = true;
 	s->has_size = r->has_size;
+	p->has_context = true;
+	p->context = r->used;
 	if (!u->spec.period || u->spec.period(u->spec.arg, p->started, t) != USAGE_NEVER) {
 		p->used = r->used;
 		p->size = r->size;

@@ -218,6 +218,8 @@ struct usage_part {
 	bool has_counts, has_rows; /* some response had counts; some response had rows per model */
 	bool has_used, has_size;   /* has_used: there is a peak, too. All of them without times that are USAGE_NEVER */
 	uint64_t used, size, peak, peak_size;
+	bool has_context;          /* the part had a context at any time: */
+	uint64_t context;          /* the last one */
 	struct usage_tally *tallies;
 	struct usage_cost *costs;  /* the currency that was reported last comes first */
 	struct usage_share *shares; /* if there is usage_spec.period, and of ledger entries */
