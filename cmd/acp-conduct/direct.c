@@ -320,19 +320,23 @@ read_rest(struct component *c)
 
 /*
  * The link is empty, but the dead reader may have read the beginning of a line that the writer is about to go on with. On a busy machine
- * the writer may have to wait for a processor.
+ * the writer may wait for a processor. A writer that had a processor for PAUSE and wrote nothing is not within a line.
  */
 static bool
 may_go_on(struct link *l)
 {
-	uint64_t now = loop_clock(), pause;
+	pid_t writer = l->writer ? l->writer->process.pid : 0;
+	uint64_t now = loop_clock(), cpu = writer > 0 ? system_cpu_time(writer) : 0, pause;
 
 	if (unread(l) > 0 || has_ended(l))
 		return false;
-	if (!l->empty_since)
+	if (!l->empty_since) {
 		l->empty_since = now;
+		l->cpu_then = cpu;
+	}
 	pause = now - l->empty_since;
-	return pause < PAUSE || (pause < PAUSE_MOST && l->writer && proc_is_awake(l->writer->process.pid));
+	return pause < PAUSE ||
+		(pause < PAUSE_MOST && !l->chain->end.begun && cpu && cpu - l->cpu_then < PAUSE && proc_is_awake(writer));
 }
 
 /*

@@ -18,6 +18,7 @@ struct link {
 	bool half;                         /* the reader has died within a line, whose rest is being discarded */
 	uint64_t dropped;                  /* bytes of that rest so far */
 	uint64_t empty_since;              /* us: since when the link of a dead reader has been empty; 0: it is not */
+	uint64_t cpu_then;                 /* us: the processor time of the writer at empty_since */
 	struct loop_fd watch;
 };
 

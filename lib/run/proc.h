@@ -46,7 +46,7 @@ pid_t proc_start_piped(const struct proc_spec *, size_t n, int ours[], enum proc
 void proc_signal(pid_t group, int signal);
 /* Does a process of the group live? Zombies do not count: init may reap an orphan late. */
 bool proc_group_lives(pid_t group);
-/* Does the process run, or is it stopped, or does it wait for a processor or a disk? Other processes sleep, or have ended. */
+/* Does the process run, or is it stopped, or does it wait for a processor or a disk? False where the system cannot tell. */
 bool proc_is_awake(pid_t pid);
 /* Converts waitpid's status to a shell's: the exit status, or 128+N for signal N. */
 int proc_status(int status);

@@ -56,17 +56,8 @@ proc_group_lives(pid_t group)
 bool
 proc_is_awake(pid_t pid)
 {
-	char command[64], state = 'Z';
-	FILE *ps;
-
-	snprintf(command, sizeof(command), "exec ps -o stat= -p %ld", (long)pid);
-	ps = pid > 0 ? popen(command, "r") : NULL;
-	if (!ps)
-		return false;
-	if (fscanf(ps, " %c", &state) != 1)
-		state = 'Z';
-	pclose(ps);
-	return !strchr("ZSI", state);
+	(void)pid;
+	return false;
 }
 
 /* The dynamic linker knows the file that this function was loaded from. */
