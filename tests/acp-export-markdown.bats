@@ -171,19 +171,19 @@ is_markdown() {
 }
 
 @test "a web address in a prompt, a title or a plan is a link to that address in Markdown" {
-	local url='https://www.example.com/a_b/c_d.c?x=1&y=2#L10' text
+	local url='https://www.example.com/a_b/c_(d).c?x=1&y=2#L10' text
 	text="See $url, ok"
 	jq -nc --arg text "$text" '{jsonrpc: "2.0", id: 1, method: "session/prompt", params: {sessionId: "s", prompt: [{type: "text", text: $text}]}},
 		{jsonrpc: "2.0", method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "plan",
 			entries: [{content: $text, priority: "high", status: "pending"}]}}},
 		{jsonrpc: "2.0", id: 1, result: {stopReason: "end_turn"}}' >s.nd
-	text='See [https://www<!-- -->.example.com/a\_b/c\_d.c?x=1&amp;y=2\#L10](<'"$url"'>), ok'
+	text='See [https://www<!-- -->.example.com/a\_b/c\_(d).c?x=1&amp;y=2\#L10](<'"$url"'>), ok'
 	run -0 acp-export -f markdown s.nd
 	assert_line "# $text"
 	assert_line "> $text"
 	assert_line "- [ ] $text"
 	# Agents' texts have the same links; the scheme is read in any case, and no word begins within another.
-	is_markdown "$url HTTP://a.b xhttp://a.b" "[https://www<!-- -->.example.com/a\_b/c\_d.c?x=1&amp;y=2\#L10](<$url>) [HTTP://a.b](<HTTP://a.b>) xhttp://a.b"
+	is_markdown "$url HTTP://a.b xhttp://a.b" "[https://www<!-- -->.example.com/a\_b/c\_(d).c?x=1&amp;y=2\#L10](<$url>) [HTTP://a.b](<HTTP://a.b>) xhttp://a.b"
 }
 
 @test "a text of more than 256 KiB is on the page as it is" {

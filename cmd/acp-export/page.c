@@ -96,15 +96,18 @@ page_is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
-/* Returns the length of the URL at the beginning of a text, or 0. */
+/* Returns the length of the URL at the beginning of a text, or 0. A ')' belongs to the URL if its '(' does. */
 static size_t
 link_length(struct slice s)
 {
 	enum { MOST = 2048 };
-	size_t n = 0;
+	size_t n = 0, open = 0;
 
-	while (n < s.n && n < MOST && (unsigned char)s.p[n] > ' ' && (unsigned char)s.p[n] < 0x7f && !strchr("\"'<>\\^`{|}()[]*", s.p[n]))
-		n++;
+	for (; n < s.n && n < MOST && (unsigned char)s.p[n] > ' ' && (unsigned char)s.p[n] < 0x7f && !strchr("\"'<>\\^`{|}[]*", s.p[n]); n++) {
+		if (s.p[n] == ')' && open-- == 0)
+			break;
+		open += s.p[n] == '(';
+	}
 	while (n && strchr(".,;:!?_~", s.p[n - 1]))
 		n--;
 	return page_is_link(slice(s.p, n)) ? n : 0;
