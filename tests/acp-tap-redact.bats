@@ -72,6 +72,7 @@ becomes() {
 	becomes '{"command":["curl","-u","bob","--user","$A:$B","-o","a:b"]}' \
 		'{"command":["curl","-u","bob","--user","$A:$B","-o","a:b"]}' 0 ~~
 	becomes '{"a":"curl -su bob:pw h; sort -su a:b"}' '{"a":"curl -su bob:<redacted> h; sort -su a:b"}' 1
+	becomes '{"command":["curl","-u","bob:pw/AKIAABCDEFGHIJKLMNOP"]}' '{"command":["curl","-u","bob:<redacted>"]}' 1
 }
 
 @test "URLs: user information, and parameters that grant access" {
@@ -90,11 +91,15 @@ becomes() {
 	becomes '{"a":"Cookie: sid=abcdefgh\nAuthorization: Token abcdefghijklmnopqrstuvwxyz\nX: 1"}' \
 		'{"a":"Cookie: <redacted>\nAuthorization: <redacted>\nX: 1"}' 2
 	becomes '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' 0
+	for a in 'Bearer $GITHUB_PERSONAL_ACCESS_TOKEN' 'Bearer {{token_for_the_service}}' 'see src/authorization_middleware.ts'; do
+		becomes '{"a":"Authorization: '"$a"'"}' '{"a":"Authorization: '"$a"'"}' 0
+	done
 }
 
 @test "names of several words in texts" {
 	becomes '{"a":"AWS Secret Access Key: abc123\nAPI Key: \"abcd\"\nazure.storage.account.key=abcdef\nmy jwt.signing.key: abc123"}' \
 		'{"a":"AWS Secret Access Key: <redacted>\nAPI Key: \"<redacted>\"\nazure.storage.account.key=<redacted>\nmy jwt.signing.key: <redacted>"}' 4
+	becomes '{"a":"--client.secret = hunter22x"}' '{"a":"--client.secret = <redacted>"}' 1
 	becomes '{"a":"the secret key: how it works. Its public key: abc123. A secret. Key: abc123"}' \
 		'{"a":"the secret key: how it works. Its public key: abc123. A secret. Key: abc123"}' 0
 }
@@ -381,6 +386,7 @@ said() {
 		said agent_thought_chunk 'no secret'
 		said agent_message_chunk 'hunter' ' is it'
 	} >in
+	sed -i 's/^/ /' in
 	for begin in '--fold' '--fold --start 4' '--fold --grep is' '--fold -w .params.update.content.text!="WORD="' '-f raw --start 4' '-f raw --grep-regex hunter|is'; do
 		run -0 --separate-stderr acp-tap --redact $begin in
 		refute_output --partial hunter

@@ -316,9 +316,9 @@ walk_string(struct redact *r, const struct walk *w, struct slice value, const st
 	}
 	if (r->all_texts && !is_word(c, value))
 		return hit_whole(r, w, value, REDACT_TEXT);
-	if (search_string(r, w, value, c->key.p ? NULL : &commands) < 0)
+	if (c->zone == ZONE_LOGIN && hit_password(r, w, first, value) < 0)
 		return -1;
-	return c->zone == ZONE_LOGIN ? hit_password(r, w, first, value) : 0;
+	return r->n > first ? 0 : search_string(r, w, value, c->key.p ? NULL : &commands);
 }
 
 /* container: the object or array around the value, or NULL. */
@@ -427,6 +427,7 @@ find_stream(struct redact *r, struct slice line)
 	r->chunk = slice(NULL, 0);
 	if (!memmem(line.p, line.n, "_chunk\"", 7))
 		return 0;
+	line = slice_between(line.p + leading_space(line), line.p + line.n);
 	update = json_path(line, "params.update");
 	kind = json_get_string(update, acp_update_kind);
 	text = json_path(update, json_string_is(kind, "tool_call_content_chunk") ? "content.content.text" : "content.text");

@@ -111,7 +111,7 @@ find_option(struct search *t, size_t i)
 	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
 		end += 3;
 	v = redact_value_at(t, end, false);
-	if (v.s.n == 0 || (!v.quoted && (strchr("-[", v.s.p[0]) || is_prose(v.s))))
+	if (v.s.n == 0 || (!v.quoted && (strchr("-[=:", v.s.p[0]) || is_prose(v.s))))
 		return 0;
 	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
 }

@@ -181,13 +181,16 @@ is_secret(const struct search *t, struct slice name, const struct value *v, bool
 static int
 find_header(struct search *t, const struct value *v)
 {
-	size_t from = v->from, end, word = from;
+	size_t from = v->from, end, word = from, blanks = 0;
 	bool code = v->s.n == 0 || is_call(v->s), secret = !code && search_at(t, skip_chars(t, from, WORD, ".")) == '=';
 
 	for (end = from; end < t->text.n && !strchr("\r\n\"'", t->text.p[end]) && !is_escape(t, end); end++) {
 		if (!is_of(t, end, WORD, "=+~"))
 			word = end + 1;
-		secret |= class_of(t->text.p[end]) == DIGIT || (!code && end + 1 - word >= 20);
+		blanks += t->text.p[end] == ' ';
+		/* A long word is the first, or the one after the scheme, and no variable. */
+		secret |= class_of(t->text.p[end]) == DIGIT ||
+			(!code && blanks <= 1 && end + 1 - word >= 20 && !strchr("${/", t->text.p[word - 1]));
 		if (!secret && end - from >= NEAR)
 			return 0;
 	}
