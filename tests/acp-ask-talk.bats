@@ -169,7 +169,7 @@ shows() {
 }
 
 # bats test_tags=slow
-@test "a question that comes while a line is typed does not discard the line" {
+@test "a question that comes while a line is typed does not discard the line; Ctrl-C discards what is typed at the question" {
 	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
 	command -v tmux >/dev/null || skip 'tmux is needed'
 	agent '{"turns":[[{"end":true},{"exists":"go"},'"$(call c1),$(permission c1)"'],[{"text":"ok"}]]}'
@@ -182,6 +182,10 @@ shows() {
 	tmux -S tmux send-keys -t t 'half a prom'
 	wait_for shows '> half a prom'
 	touch go
+	wait_for shows 'number:'
+	tmux -S tmux send-keys -t t 9
+	wait_for shows 'number: 9'
+	tmux -S tmux send-keys -t t C-c
 	wait_for shows 'number:'
 	tmux -S tmux send-keys -t t 1 Enter
 	wait_for shows '> half a prom'

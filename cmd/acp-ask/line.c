@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 #ifdef HAVE_READLINE
 #include <readline/history.h>
@@ -145,8 +146,9 @@ line_ask(struct ask *a, struct slice prompt)
 	need(buf_string(&plain) ? 0 : -1);
 	a->line.asks = true;
 #ifdef HAVE_READLINE
-	/* A background job stops here until it is in the foreground. */
+	/* A background job stops here until it is in the foreground, before readline reads the terminal's settings. */
 	signal(SIGTTOU, SIG_DFL);
+	tcdrain(a->line.fd.fd);
 	rl_callback_handler_install(plain.p, on_line);
 	signal(SIGTTOU, SIG_IGN);
 #else

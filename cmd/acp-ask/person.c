@@ -346,7 +346,10 @@ talk_interrupt(struct ask *a)
 		return;
 	}
 	leave_line(a);
-	go_on(a);
+	if (a->asked)
+		show_question(a->asked);
+	else
+		go_on(a);
 }
 
 void

@@ -86,7 +86,7 @@ log_in(struct ask *a, struct slice method)
 			break;
 		/* After Ctrl-Z acp-ask stops, too, so that the shell can continue both. */
 		if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGSTOP)
-			raise(SIGSTOP);
+			kill(0, SIGSTOP);
 	}
 	return (pid > 0 && status == 0) || ask_report(a, "--auth %s: it failed", a->options->auth);
 }

@@ -183,6 +183,7 @@ void
 show_turn(struct ask *a, bool begins)
 {
 	loop_remove_timer(a->loop, &a->show.timer);
+	a->show.gap |= begins;
 	if (begins && a->show.animated && !a->options->quiet)
 		loop_add_timer(a->loop, &a->show.timer, SPIN);
 	if (begins || !a->show.open || a->options->format != FORMAT_TEXT)
