@@ -312,7 +312,7 @@ chain() {
 	run --separate-stderr acp-conduct --grace 300s -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' \
 		-p 'acp-tap -o /dev/null' -- ./agent <input
 	assert_success
-	cmp <(tail -n 1 input) big
+	cmp <(tail -n 1 input) big || fail "$stderr"
 	case $B in
 	*/san) ;;
 	*) (($(awk '{ print $2 }' peak) < 300000)) || fail "$(<peak)" ;;
