@@ -13,6 +13,28 @@ teardown() {
 	ask_teardown
 }
 
+needs_readline() {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+}
+
+# at_shell COMMAND: types it in an interactive shell, at a terminal of its own.
+at_shell() {
+	command -v tmux >/dev/null || skip 'tmux is needed'
+	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
+	wait_for shows '$'
+	keys "clear; $1" Enter
+}
+
+# keys KEY...: types them there.
+keys() {
+	tmux -S tmux send-keys -t t "$@"
+}
+
+# shows TEXT: the last line of that terminal is this.
+shows() {
+	[[ $(tmux -S tmux capture-pane -p -t t | sed '/^$/d' | tail -n 1) == "$1" ]]
+}
+
 # talk LINES: types them in a conversation.
 talk() {
 	local typed=$1
@@ -117,7 +139,7 @@ prompts() {
 }
 
 @test "Ctrl-C while a line is typed discards it" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	needs_readline
 	agent '{}'
 	talk $'wrong\x03\nright\n\x04'
 	assert_equal "$(prompts)" '"right"'
@@ -139,66 +161,54 @@ prompts() {
 	assert_equal "$status" 0
 }
 
-# shows TEXT: the screen's last line is this.
-shows() {
-	[[ $(tmux -S tmux capture-pane -p -t t | sed '/^$/d' | tail -n 1) == "$1" ]]
-}
-
 # bats test_tags=slow
 @test "after Ctrl-Z and fg the line goes on, with what was typed" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
-	command -v tmux >/dev/null || skip 'tmux is needed'
+	needs_readline
 	agent '{"turns":[[{"text":"ok"}]]}'
-	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
-	wait_for shows '$'
-	tmux -S tmux send-keys -t t "clear; acp-ask -- ${AGENT[*]}" Enter
+	at_shell "acp-ask -- ${AGENT[*]}"
 	wait_for shows '>'
-	tmux -S tmux send-keys -t t 'on'
+	keys 'on'
 	wait_for shows '> on'
-	tmux -S tmux send-keys -t t C-z
+	keys C-z
 	wait_for shows '$'
-	tmux -S tmux send-keys -t t fg Enter
+	keys fg Enter
 	wait_for shows '> on'
-	tmux -S tmux send-keys -t t 'ce'
+	keys 'ce'
 	wait_for shows '> once'
-	tmux -S tmux send-keys -t t Enter
+	keys Enter
 	wait_for shows '>'
-	tmux -S tmux send-keys -t t C-d
+	keys C-d
 	wait_for shows '$'
 	assert_equal "$(prompts)" '"once"'
 }
 
 # bats test_tags=slow
 @test "a question that comes while a line is typed does not discard the line; Ctrl-C discards what is typed at the question" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
-	command -v tmux >/dev/null || skip 'tmux is needed'
+	needs_readline
 	agent '{"turns":[[{"end":true},{"exists":"go"},'"$(call c1),$(permission c1)"'],[{"text":"ok"}]]}'
-	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
-	wait_for shows '$'
-	tmux -S tmux send-keys -t t "clear; acp-ask -- ${AGENT[*]}" Enter
+	at_shell "acp-ask -- ${AGENT[*]}"
 	wait_for shows '>'
-	tmux -S tmux send-keys -t t first Enter
+	keys first Enter
 	wait_for shows '>'
-	tmux -S tmux send-keys -t t 'half a prom'
+	keys 'half a prom'
 	wait_for shows '> half a prom'
 	touch go
 	wait_for shows 'number:'
-	tmux -S tmux send-keys -t t 9
+	keys 9
 	wait_for shows 'number: 9'
-	tmux -S tmux send-keys -t t C-c
+	keys C-c
 	wait_for shows 'number:'
-	tmux -S tmux send-keys -t t 1 Enter
+	keys 1 Enter
 	wait_for shows '> half a prom'
-	tmux -S tmux send-keys -t t pt Enter
+	keys pt Enter
 	wait_for shows '>'
-	tmux -S tmux send-keys -t t C-d
+	keys C-d
 	wait_for shows '$'
 	assert_equal "$(prompts)" $'"first"\n"half a prompt"'
 }
 
 # bats test_tags=slow
 @test "Ctrl-Z in a login stops acp-ask, too; after fg the login goes on" {
-	command -v tmux >/dev/null || skip 'tmux is needed'
 	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"]}]},"turns":[[{"text":"in"}]]}'
 	cat >agent <<-END
 		#!/bin/sh
@@ -209,16 +219,14 @@ shows() {
 		echo "\$line" >login
 	END
 	chmod +x agent
-	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
-	wait_for shows '$'
-	tmux -S tmux send-keys -t t "clear; acp-ask --auth t hi -- ./agent" Enter
+	at_shell "acp-ask --auth t hi -- ./agent"
 	wait_for shows 'name:'
-	tmux -S tmux send-keys -t t C-z
+	keys C-z
 	wait_for shows '$'
-	tmux -S tmux send-keys -t t fg Enter
+	keys fg Enter
 	sleeps() { [[ $(<"/proc/$(<me)/stat") == *') S '* ]]; }
 	wait_for sleeps
-	tmux -S tmux send-keys -t t me Enter
+	keys me Enter
 	wait_for test -s login
 	wait_for shows '$'
 	assert_equal "$(<login)" me
@@ -227,21 +235,18 @@ shows() {
 
 # bats test_tags=slow
 @test "a background job that has to ask stops, and leaves the terminal to the program in the foreground" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
-	command -v tmux >/dev/null || skip 'tmux is needed'
+	needs_readline
 	agent '{"turns":[['"$(call c1),$(permission c1)"',{"text":"ok"}]]}'
-	TERM=xterm tmux -S tmux -f /dev/null new-session -d -x 120 -y 20 -s t "env PS1='$ ' TERM=dumb bash --norc --noprofile -i" 3>&-
-	wait_for shows '$'
-	tmux -S tmux send-keys -t t "clear; acp-ask hi -- ${AGENT[*]} & echo \$! >job; cat" Enter
+	at_shell "acp-ask hi -- ${AGENT[*]} & echo \$! >job; cat"
 	is_stopped() { [[ -s job && $(<"/proc/$(<job)/stat") == *') T '* ]]; }
 	wait_for is_stopped
 	[[ $(stty -a <"$(tmux -S tmux display-message -p -t t '#{pane_tty}')") =~ (^|[ \;])icanon.*[\ \;]echo\  ]]
-	tmux -S tmux send-keys -t t C-c
+	keys C-c
 	wait_for shows '$'
-	tmux -S tmux send-keys -t t fg Enter
+	keys fg Enter
 	asks() { tmux -S tmux capture-pane -p -t t | grep -q 'number: *$'; }
 	wait_for asks
-	tmux -S tmux send-keys -t t 1 Enter
+	keys 1 Enter
 	wait_for shows '$'
 	assert_equal "$(sent 'select(.id == 1001).result.outcome.optionId')" '"a"'
 }
@@ -255,7 +260,7 @@ shows() {
 
 # bats test_tags=slow
 @test "with readline Tab completes the agent's commands, and there is a history" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	needs_readline
 	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"R"},{"name":"init","description":"I"}]}],"turns":[[{"text":"ok"}]]}'
 	talk $'hi\n/re\tnow\n\x04'
 	assert_equal "$(prompts)" $'"hi"\n"/review now"'
@@ -266,7 +271,7 @@ shows() {
 }
 
 @test "two conversations at once both keep their lines in the history" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	needs_readline
 	agent '{"turns":[[{"text":"ok"}],[{"text":"ok"}]]}'
 	# While this one runs, another ends.
 	cat >meanwhile <<-EOS
@@ -283,7 +288,7 @@ shows() {
 }
 
 @test "Tab completes no command whose name would control the terminal" {
-	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	needs_readline
 	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"a\u009b2Jb","description":"A"},
 		{"name":"c\nd","description":"C"},{"name":"e\u001b[2J","description":"E"},{"name":"é","description":"F"}]}]}'
 	LC_ALL=C.UTF-8 talk $'hi\n/a\t\n/c\t\n/e\t\n/\t\n\x04'

@@ -158,26 +158,23 @@ of_session() {
 	assert_output 4000000
 }
 
+# turns_of SESSION...: a turn of each, one after the other.
+turns_of() {
+	local s i=0
+	for s; do
+		prompt $((++i)) $i "$s"
+		ended $i $i
+	done
+}
+
 @test "--by turn: sessions that begin alike have different names" {
-	{
-		i=0
-		for s in 01a20763-b9aa-0001 01a20763-ba11-0002 01a20763-ca11-0002 01a20763-b9aa-0001 short; do
-			prompt $((++i)) $i "$s"
-			ended $i $i
-		done
-	} >s.rec
+	turns_of 01a20763-b9aa-0001 01a20763-ba11-0002 01a20763-ca11-0002 01a20763-b9aa-0001 short >s.rec
 	run -0 acp-stat --by turn s.rec
 	assert_equal "$(awk 'NR > 1 { print $1, $2 }' <<<"$output")" $'01a20763 1\na11-0002 1\n~3 1\n01a20763 2\nshort 1'
 }
 
 @test "--by session: sessions that begin alike show their ends" {
-	{
-		i=0
-		for s in 01a20179-bd1f-7f80-8bf5-aaaa1111 01a20179-bd1f-7f80-8bf5-bbbb2222 01a20179-bd1f-7f81-8bf5-cccc3333; do
-			prompt $((++i)) $i "$s"
-			ended $i $i
-		done
-	} >s.rec
+	turns_of 01a20179-bd1f-7f80-8bf5-{aaaa1111,bbbb2222} 01a20179-bd1f-7f81-8bf5-cccc3333 >s.rec
 	run -0 acp-stat --by session s.rec
 	assert_equal "$(awk 'NR > 1 { print $1 }' <<<"$output")" $'-7f80-8bf5-aaaa1111\n-7f80-8bf5-bbbb2222\n01a20179-bd1f-7f81-'
 	run -0 acp-stat --merge <(acp-stat --by session -f json s.rec)
