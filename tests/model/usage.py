@@ -551,7 +551,8 @@ class Model:
             s = self.here(sid)
             s.now.loading = False
             s.cwd = q["params"]["cwd"]
-            if q["method"] == "session/new" and len(s.parts) == 1:
+            # Even if an update named it before: an agent says with this response that it begins at 0.
+            if q["method"] == "session/new":
                 s.now.fresh = True
             model = (result.get("models") or {}).get("currentModelId")
             for o in result.get("configOptions", []):
