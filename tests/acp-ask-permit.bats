@@ -109,6 +109,13 @@ one_permission() {
 	assert_equal "$(sent 'select(.id == 5) | .error.code // "response"')" -32800
 }
 
+@test "a request that the agent cancels takes no other one with it" {
+	agent '{"turns":[['"$(permission c1 | jq -c '. + {id: 5, later: true}'),$(permission c1 | jq -c '. + {id: 6, later: true}')"',
+		{"tell":"$/cancel_request","params":{"requestId":5}},{"answers":2}]]}'
+	run -0 ask -q --permit-by 'sh -c "until grep -q 32800 in; do sleep 0.1; done; echo a"' hi
+	assert_equal "$(sent 'select(.id == 6) | .error.code // .result.outcome.optionId')" '"a"'
+}
+
 # bats test_tags=slow
 @test "1,000 permission requests at once, by rules and by programs" {
 	local n
