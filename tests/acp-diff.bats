@@ -225,6 +225,17 @@ differences() {
 	run -0 acp-diff --match shape a.rec b.rec
 }
 
+@test "sessions that nothing opens are taken in their order, each with its own" {
+	recording a.rec <<-'END'
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A","prompt":[1]}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+		> {"id":4,"method":"session/prompt","params":{"sessionId":"B","prompt":[2]}}
+		< {"id":4,"result":{"stopReason":"end_turn"}}
+	END
+	sed 's/"A"/"X"/; s/"B"/"Y"/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+}
+
 @test "levels: params leaves out what is aside, shape the values, method the members" {
 	recording a.rec <<-'END'
 		< {"jsonrpc":"2.0","method":"_m","params":{"a":1,"b":[1],"_meta":{"x":1},"cost":{"amount":0.1}}}
