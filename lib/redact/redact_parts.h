@@ -67,6 +67,8 @@ struct search {
 	size_t done;      /* bytes before this offset are not searched again */
 	size_t word_end;  /* of the latest word that redact_word_end was asked for */
 	size_t before;    /* bytes at the beginning that are an earlier chunk's, and are not replaced */
+	size_t rejected;     /* values that are no secrets and overlap (reject) */
+	size_t rejected_end; /* where the longest of them ends */
 	bool open;        /* a private key begins in the text and does not end in it */
 	uint32_t commands; /* of the array of which the text is an element (redact_commands) */
 };

@@ -8,8 +8,8 @@
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
-/* The most words of a name. */
-enum { WORDS = 4 };
+/* The most words of a name, and the most values in a word that are no secrets. */
+enum { WORDS = 4, REJECTED = 64 };
 
 /* The next white space, or the end of the text. */
 static size_t
@@ -197,6 +197,23 @@ find_header(struct search *t, const struct value *v)
 	return secret && end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
 }
 
+/*
+ * Leaves a value that is no secret. The next one may be within it: as reading many such in one long word would take quadratic time, the
+ * rest of a word with more than REJECTED of them counts as a secret.
+ */
+static int
+reject(struct search *t, const struct value *v)
+{
+	size_t end = v->from + v->s.n;
+
+	if (v->quoted || v->s.n == 0)
+		return 0;
+	t->rejected = v->from < t->rejected_end ? t->rejected + 1 : 1;
+	if (t->rejected_end < end)
+		t->rejected_end = end;
+	return t->rejected > REJECTED ? redact_text_hit(t, v->from, end, REDACT_NAME) : 0;
+}
+
 /* Finds VALUE in NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: VALUE and ?name=VALUE. The '=' or ':' is at i. */
 static int
 find_pair(struct search *t, size_t i)
@@ -215,14 +232,14 @@ find_pair(struct search *t, size_t i)
 	if (parameter)
 		return v.s.n ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
 	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0)))
-		return 0;
+		return reject(t, &v);
 	header = t->text.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
 		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
 	if (!v.quoted && header && v.from < t->text.n)
-		return find_header(t, &v);
+		return find_header(t, &v) < 0 ? -1 : t->done > i ? 0 : reject(t, &v);
 	environment = redact_is_variable(name);
 	return is_secret(t, name, &v, environment)
-		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
+		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : reject(t, &v);
 }
 
 /* The name of the element whose start tag ends with the '>' at i, without a namespace. Empty: there is none. */
