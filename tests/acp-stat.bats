@@ -214,6 +214,7 @@ turns_of() {
 	assert_line --regexp '^edit +1 +1 +n=1 +4\.0 s'
 	run -0 acp-stat s.rec
 	assert_line --regexp '^  in tools +0\.0 ms +5\.0 s'
+	assert_line --regexp '^tools +count failed +p50 +p90 +p99 +max +time$'
 }
 
 @test "text: colours on a terminal, or as --color says" {
@@ -307,6 +308,7 @@ turns_of() {
 	sed '1s/"acp-stat":1/"acp-stat":2/' good >bad && damaged 'line 1: a line of another version'
 	sed '1s/"count":3/"count":-3/' good >bad && damaged 'line 1: '
 	sed '1s/"buckets":\[\[\([0-9]*\),/"buckets":[[9999,/' good >bad && damaged 'line 1: '
+	sed '/"row":"tool"/s/"count":1,"failed":[01]/"count":0,"failed":0/' good >bad && damaged 'line [0-9]+: a row whose times are missing, or whose'
 	sed 's/"max_us":[0-9]*/"max_us":1/' good >bad && damaged 'line [0-9]+: '
 	sed '1p' good >bad && damaged 'line 2: a row that this report has twice'
 	sed '/"row":"turn"/s/"count":\([0-9]*\),"failed":[0-9]*,"open":[0-9]*/"count":\1,"failed":\1,"open":\1/' good >bad &&

@@ -42,9 +42,13 @@ acp-usage: levels-o: 95%, 499 tokens left: Next prompt may fail - handoff recomm
 acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 }
 
-@test "a value just below a level does not rearm it" {
-	for used in 76 74 76 71 76 69 76; do update s "\"used\":$used,\"size\":100"; done >waves
+@test "a value less than 5 points below a level does not rearm it, one 5 points below does" {
+	for used in 76 74 76 71 76 70 76; do update s "\"used\":$used,\"size\":100"; done >waves
 	run --separate-stderr acp-usage --warn 75,90,95 -f tsv waves
+	assert_equal "${#stderr_lines[@]}" 2
+	# Below 5 % there is only 0.
+	for used in 4 1 4 0 4; do update s "\"used\":$used,\"size\":100"; done >waves
+	run --separate-stderr acp-usage --warn 3,90,95 -f tsv waves
 	assert_equal "${#stderr_lines[@]}" 2
 }
 

@@ -265,6 +265,18 @@ estimate() {
 	assert_equal "$stderr" 'acp-usage: the price list lacks the model unheard'
 }
 
+@test "--prices: a model whose estimate is too large is named once" {
+	echo '{"m": {"input_cost_per_token": 1000, "output_cost_per_token": 1}}' >prices.json
+	{
+		prompt 1 s
+		model_answer 1 '"totalTokens":9223372036854775807,"inputTokens":9223372036854775807,"outputTokens":0'
+		prompt 2 s
+		model_answer 2 '"totalTokens":9223372036854775807,"inputTokens":9223372036854775807,"outputTokens":0'
+	} >large
+	run --separate-stderr acp-usage -f json --prices prices.json large
+	assert_equal "$stderr" 'acp-usage: m: the estimate is too large'
+}
+
 @test "--prices: what is not a price list is refused" {
 	echo '[]' >list
 	run acp-usage --prices list "$USAGE/one-turn.rec"
