@@ -128,6 +128,14 @@ lines() {
 	[ -z "$(said)" ]
 }
 
+# bats test_tags=slow
+@test "the grace period begins when the agent has got the last of the queue" {
+	export FILTER_GRACE=3s
+	lines 240 >down
+	run -0 rulefilter -- bash -c 'sleep 2; cat >/dev/null; sleep 2; echo done' <down
+	assert_output done
+}
+
 @test "a client that no longer reads has left" {
 	short_grace
 	mkfifo feed
