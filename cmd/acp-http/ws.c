@@ -1,13 +1,12 @@
 /* WebSocket over an endpoint: frames become messages of a link, and messages frames. */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/sockios.h>
 #include <openssl/sha.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 
 #include "cmd/acp-http/http.h"
 #include "lib/base/base64.h"
+#include "lib/run/system.h"
 
 enum { OP_CONTINUATION, OP_TEXT, OP_BINARY, OP_CLOSE = 8, OP_PING, OP_PONG };
 enum {
@@ -289,11 +288,7 @@ beat(void *arg)
 uint64_t
 ws_acked(const struct ws *ws)
 {
-	int waits = 0;
-
-	if (ioctl(ws->far->out.io.fd, SIOCOUTQ, &waits) < 0)
-		waits = 0;
-	return ws->far->out.written - (uint64_t)waits;
+	return ws->far->out.written - (uint64_t)system_unread(ws->far->out.io.fd);
 }
 
 void
