@@ -90,8 +90,7 @@ static void
 count(struct share *s, enum acp_direction dir, const struct message *message)
 {
 	s->messages[dir]++;
-	if (preface_wants(message))
-		preface_see(&s->preface, message);
+	preface_see(&s->preface, message);
 }
 
 void

@@ -37,16 +37,11 @@ struct waiting {
 
 /* --- what is wanted --- */
 
-static enum acp_method
-method_of(const struct message *s)
+/* Fast, because it is called for each message. what: its method, of a response that of its request. */
+static bool
+is_wanted(enum acp_method what, const struct message *s)
 {
-	return s->msg.kind != MSG_RESPONSE ? s->msg.what : s->request ? s->request->what : ACP_OTHER;
-}
-
-bool
-preface_wants(const struct message *s)
-{
-	switch (method_of(s)) {
+	switch (what) {
 	case ACP_SESSION_UPDATE:
 		return s->msg.kind == MSG_NOTIFICATION && acp_part_of_update(s->msg.params) != ACP_PARTS;
 	case ACP_INITIALIZE:
@@ -297,11 +292,13 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	buf_free(&request.text);
 }
 
-void
+bool
 preface_see(struct preface *p, const struct message *m)
 {
-	enum acp_method what = method_of(m);
+	enum acp_method what = m->msg.kind != MSG_RESPONSE ? m->msg.what : m->request ? m->request->what : ACP_OTHER;
 
+	if (!is_wanted(what, m))
+		return false;
 	if (what != ACP_INITIALIZE && what != ACP_PROXY_INITIALIZE) {
 		if (m->msg.kind == MSG_REQUEST)
 			wait_for_response(p, m);
@@ -313,6 +310,7 @@ preface_see(struct preface *p, const struct message *m)
 	} else if (m->from == ACP_AGENT && m->msg.kind == MSG_RESPONSE && m->msg.result.p) {
 		remember(p, &p->hello.last, m);
 	}
+	return true;
 }
 
 bool

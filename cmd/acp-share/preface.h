@@ -34,10 +34,8 @@ struct preface {
 	uint64_t number;
 };
 
-/* Has this message to be remembered? Fast, because it is called for each message. */
-bool preface_wants(const struct message *);
-/* Remembers a message; out of memory it is left out. */
-void preface_see(struct preface *, const struct message *);
+/* Remembers a message, if guests need it later; returns whether they do. Out of memory it is left out. */
+bool preface_see(struct preface *, const struct message *);
 /* Has the stream been initialized? */
 bool preface_initialized(const struct preface *);
 /* Appends all remembered messages as records, in the order in which they passed. 0, or -1 out of memory. */

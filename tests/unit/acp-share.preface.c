@@ -23,10 +23,7 @@ show(const char *text, enum acp_direction dir, enum acp_method answers, const ch
 		request.session = session ? slice_of(session) : slice(NULL, 0);
 		message.request = &request;
 	}
-	if (!preface_wants(&message))
-		return false;
-	preface_see(&p, &message);
-	return true;
+	return preface_see(&p, &message);
 }
 
 static bool
