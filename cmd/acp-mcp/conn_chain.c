@@ -179,7 +179,7 @@ notify_of_call(const struct call *call, struct slice method, struct slice params
 
 	if (call->id.n > 0)
 		mcp_check(call->conn->mcp, listen_rename(&params, call->id, &with));
-	if (call->id.n > 0 || !json_string_is(method, mcp_acknowledged))
+	if (call->id.n > 0 || !json_string_is(method, "notifications/subscriptions/acknowledged"))
 		conn_send(call->conn, slice(NULL, 0), method, params);
 }
 
@@ -378,7 +378,7 @@ conn_receive(struct conn *c, const struct msg *m)
 	if (m->kind == MSG_RESPONSE) {
 		if (c->form->peer_response)
 			c->form->peer_response(c, conn_find_ask(c, m->id), m);
-	} else if (m->kind == MSG_NOTIFICATION && json_string_is(m->method, mcp_cancelled)) {
+	} else if (m->kind == MSG_NOTIFICATION && json_string_is(m->method, "notifications/cancelled")) {
 		cancel_call(c, m->params);
 	} else if (c->refusal.n == 0) {
 		c->form->send(c, m);

@@ -82,13 +82,13 @@ static void
 send_older(struct conn *c, const struct msg *m)
 {
 	struct slice uri = json_get_string(m->params, mcp_uri);
-	bool on = json_string_is(m->method, mcp_subscribe);
+	bool on = json_string_is(m->method, "resources/subscribe");
 
 	if (json_string_is(m->method, mcp_ping)) {
 		conn_reply(c, m->id, slice_of("{}"));
-	} else if (c->proven && uri.p && (on || json_string_is(m->method, mcp_unsubscribe))) {
+	} else if (c->proven && uri.p && (on || json_string_is(m->method, "resources/unsubscribe"))) {
 		subscribe(c, m, uri, on);
-	} else if (json_string_is(m->method, mcp_initialize)) {
+	} else if (json_string_is(m->method, "initialize")) {
 		c->hello.n = 0;
 		mcp_check(c->mcp, buf_add_slice(&c->hello, m->params));
 		ask(c, CALL_DISCOVER, slice_of("\"server/discover\""), slice(NULL, 0), m);
@@ -101,7 +101,7 @@ static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_NOTIFICATION) {
-		if (!c->modern && json_string_is(m->method, mcp_initialized))
+		if (!c->modern && json_string_is(m->method, "notifications/initialized"))
 			renew_subscription(c);
 		return;
 	}

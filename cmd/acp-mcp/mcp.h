@@ -112,18 +112,12 @@ static const char mcp_capabilities[] = "capabilities";
 static const char mcp_client_info[] = "clientInfo";
 static const char mcp_server_info[] = "serverInfo";
 static const char mcp_instructions[] = "instructions";
-static const char mcp_initialize[] = "initialize";
 static const char mcp_ping[] = "ping";
 static const char mcp_discover[] = "server/discover";
 static const char mcp_listen[] = "subscriptions/listen";
-static const char mcp_acknowledged[] = "notifications/subscriptions/acknowledged";
-static const char mcp_initialized[] = "notifications/initialized";
-static const char mcp_subscribe[] = "resources/subscribe";
-static const char mcp_unsubscribe[] = "resources/unsubscribe";
 static const char mcp_uri[] = "uri";
 static const char mcp_filter[] = "notifications";       /* of subscriptions/listen */
 static const char mcp_uris[] = "resourceSubscriptions"; /* in the filter */
-static const char mcp_cancelled[] = "notifications/cancelled";
 
 /* Keys in the _meta of MCP 2026-07-28, which has no handshake; that version; and the last version with a handshake. */
 static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
