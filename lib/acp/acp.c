@@ -2,29 +2,6 @@
 
 #include "lib/json/json.h"
 
-const char acp_session_id[] = "sessionId";
-const char acp_update[] = "update";
-const char acp_update_kind[] = "sessionUpdate";
-const char acp_prompt[] = "prompt";
-const char acp_content[] = "content";
-const char acp_commands[] = "availableCommands";
-const char acp_request_id[] = "requestId";
-const char acp_stop_reason[] = "stopReason";
-const char acp_protocol_version[] = "protocolVersion";
-const char acp_options[] = "options";
-const char acp_option_kind[] = "kind";
-const char acp_option_id[] = "optionId";
-const char acp_mcp_servers[] = "mcpServers";
-const char acp_server_name[] = "name";
-const char acp_connection_id[] = "connectionId";
-const char acp_acp_id[] = "acpId";
-const char acp_server_id[] = "serverId";
-const char acp_update_state[] = "update.state";
-const char acp_state[] = "state";
-const char acp_state_update[] = "state_update";
-const char acp_idle[] = "idle";
-const char acp_cancelled[] = "cancelled";
-
 struct method {
 	const char *name;
 	enum acp_method what;

@@ -42,32 +42,32 @@ enum acp_method {
 enum acp_dialect { ACP_PLAIN, ACP_UNDERSCORE };
 
 /* Members of params, results and updates, as paths for json_path. */
-extern const char acp_session_id[];     /* sessionId */
-extern const char acp_update[];         /* update */
-extern const char acp_update_kind[];    /* sessionUpdate, in an update */
-extern const char acp_prompt[];         /* prompt: the content of session/prompt, an array of blocks */
-extern const char acp_content[];        /* content, of a chunk: a block (v2's whole messages: an array) */
-extern const char acp_commands[];       /* availableCommands, of an update */
-extern const char acp_request_id[];     /* requestId, of $/cancel_request */
-extern const char acp_stop_reason[];    /* stopReason */
-extern const char acp_protocol_version[]; /* protocolVersion */
-extern const char acp_connection_id[];  /* connectionId, of mcp/connect's response and mcp/message */
-extern const char acp_acp_id[];         /* acpId, of mcp/connect */
-extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
-extern const char acp_update_state[];   /* update.state, in the params of a session/update (v2) */
-extern const char acp_state[];          /* state, in an update */
+static const char acp_session_id[] = "sessionId";
+static const char acp_update[] = "update";
+static const char acp_update_kind[] = "sessionUpdate";  /* in an update */
+static const char acp_prompt[] = "prompt";              /* the content of session/prompt, an array of blocks */
+static const char acp_content[] = "content";            /* of a chunk: a block (v2's whole messages: an array) */
+static const char acp_commands[] = "availableCommands"; /* of an update */
+static const char acp_request_id[] = "requestId";       /* of $/cancel_request */
+static const char acp_stop_reason[] = "stopReason";
+static const char acp_protocol_version[] = "protocolVersion";
+static const char acp_connection_id[] = "connectionId"; /* of mcp/connect's response and mcp/message */
+static const char acp_acp_id[] = "acpId";               /* of mcp/connect */
+static const char acp_server_id[] = "serverId";         /* of mcp/connect, mcp/message and declarations */
+static const char acp_update_state[] = "update.state";  /* in the params of a session/update (v2) */
+static const char acp_state[] = "state";                /* in an update */
 
 /* Members of permission requests, their responses, and MCP servers. */
-extern const char acp_options[];        /* options, of a permission request */
-extern const char acp_option_kind[];    /* kind, of an option */
-extern const char acp_option_id[];      /* optionId, of an option */
-extern const char acp_mcp_servers[];    /* mcpServers, of a request that opens a session */
-extern const char acp_server_name[];    /* name, of a server */
+static const char acp_options[] = "options";            /* of a permission request */
+static const char acp_option_kind[] = "kind";           /* of an option */
+static const char acp_option_id[] = "optionId";         /* of an option */
+static const char acp_mcp_servers[] = "mcpServers";     /* of a request that opens a session */
+static const char acp_server_name[] = "name";           /* of a server */
 
 /* Values: a kind of update, a state, and a stop reason. */
-extern const char acp_state_update[];   /* state_update */
-extern const char acp_idle[];           /* idle */
-extern const char acp_cancelled[];      /* cancelled */
+static const char acp_state_update[] = "state_update";
+static const char acp_idle[] = "idle";
+static const char acp_cancelled[] = "cancelled";
 
 /* The thing that an id names. */
 enum acp_id {
