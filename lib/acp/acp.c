@@ -254,28 +254,6 @@ acp_opens_session(enum acp_method what)
 	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME || what == ACP_SESSION_FORK;
 }
 
-static enum acp_part
-part_of_kind(struct slice kind)
-{
-	/* Some agents still send usage_update by a draft's name. */
-	static const struct {
-		const char *name;
-		enum acp_part part;
-	} kinds[] = {
-		{"usage_update", ACP_PART_USAGE}, {"context_update", ACP_PART_USAGE}, {"current_mode_update", ACP_PART_MODE},
-		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO}, {"state_update", ACP_PART_STATE},
-		{"tool_call", ACP_PART_CALL}, {"tool_call_update", ACP_PART_CALL}, {"subagent_update", ACP_PART_CHILD},
-	};
-
-	/* Nearly all updates are chunks, and no escape ends in this letter. */
-	if (kind.n < 2 || kind.p[kind.n - 2] == 'k')
-		return ACP_PARTS;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (json_string_is(kind, kinds[i].name))
-			return kinds[i].part;
-	return ACP_PARTS;
-}
-
 /*
  * The kind of an update that is written as nearly all are, without blanks and escapes. It only compares bytes, because it is called for
  * each chunk of a text.
@@ -286,37 +264,51 @@ usual_kind(struct slice params, struct slice *kind)
 	const char *p = params.p, *end = p + params.n, *quote;
 
 	if (!bytes_skip(&p, end, "{\"sessionId\":\"") || !(p = memchr(p, '"', (size_t)(end - p)))
-		|| !bytes_skip(&p, end, "\",\"update\":{\"sessionUpdate\":\"") || !(quote = memchr(p, '"', (size_t)(end - p))))
+		|| !bytes_skip(&p, end, "\",\"update\":{\"sessionUpdate\":\"") || !(quote = memchr(p, '"', (size_t)(end - p)))
+		|| quote[-1] == '\\')
 		return false;
 	*kind = slice_between(p - 1, quote + 1);
 	return true;
 }
 
-/* Reads only the kind of the update, which is usually the first member. */
+struct slice
+acp_kind_of_update(struct slice params)
+{
+	struct json_iter it = {.in = params}, update;
+	struct slice key, kind;
+
+	if (params.n > 0 && usual_kind(params, &kind))
+		return kind;
+	while (json_step(&it, &key) && !json_string_is(key, acp_update))
+		json_value(&it);
+	if (!key.p || !json_enter(&it, &update))
+		return slice(NULL, 0);
+	while (json_step(&update, &key) && !json_string_is(key, acp_update_kind))
+		json_value(&update);
+	kind = key.p ? json_value(&update) : slice(NULL, 0);
+	return json_type(kind) == JSON_STRING ? kind : slice(NULL, 0);
+}
+
 enum acp_part
 acp_part_of_update(struct slice params)
 {
-	struct json_iter it = {.in = params}, update;
-	struct slice key;
+	/* Some agents still send usage_update by a draft's name. */
+	static const struct {
+		const char *name;
+		enum acp_part part;
+	} kinds[] = {
+		{"usage_update", ACP_PART_USAGE}, {"context_update", ACP_PART_USAGE}, {"current_mode_update", ACP_PART_MODE},
+		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO}, {"state_update", ACP_PART_STATE},
+		{"tool_call", ACP_PART_CALL}, {"tool_call_update", ACP_PART_CALL}, {"subagent_update", ACP_PART_CHILD},
+	};
+	struct slice kind = acp_kind_of_update(params);
 
-	if (json_type(params) != JSON_OBJECT)
+	/* Nearly all updates are chunks, and no escape ends in this letter. */
+	if (kind.n < 2 || kind.p[kind.n - 2] == 'k')
 		return ACP_PARTS;
-	if (usual_kind(params, &key))
-		return part_of_kind(key);
-	while (json_step(&it, &key)) {
-		if (!json_string_is(key, acp_update)) {
-			json_value(&it);
-			continue;
-		}
-		if (!json_enter(&it, &update))
-			return ACP_PARTS;
-		while (json_step(&update, &key)) {
-			if (json_string_is(key, acp_update_kind))
-				return part_of_kind(json_value(&update));
-			json_value(&update);
-		}
-		return ACP_PARTS;
-	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (json_string_is(kind, kinds[i].name))
+			return kinds[i].part;
 	return ACP_PARTS;
 }
 

@@ -140,6 +140,8 @@ enum acp_side acp_sender(struct slice name);
 bool acp_is_notification(const char *name);
 /* Does this request open a session (new, load, resume, fork) in a directory that it names? */
 bool acp_opens_session(enum acp_method);
+/* The kind of a session/update with these params: a JSON string; or p NULL. Reads only to the kind, usually the update's first member. */
+struct slice acp_kind_of_update(struct slice params);
 /*
  * The parts of a session that last, and that its last update sets: usage, mode, configuration, title, state (version 2). Beyond ACP_PARTS:
  * the parts of which a session may have several, tool calls and sub-agents.

@@ -205,9 +205,7 @@ msg_session(const struct msg *m)
 struct slice
 msg_update_kind(const struct msg *m)
 {
-	if (m->what != ACP_SESSION_UPDATE)
-		return slice(NULL, 0);
-	return json_get_string(json_get(m->params, acp_update), acp_update_kind);
+	return m->what == ACP_SESSION_UPDATE ? acp_kind_of_update(m->params) : slice(NULL, 0);
 }
 
 /* --- splices --- */

@@ -38,19 +38,10 @@ pick(struct slice object, const char *first, const char *second, struct slice v[
 	return json_type(object) == JSON_OBJECT && json_pick(&it, (const char *const[]){first, second}, 2, v);
 }
 
-/* Does the update in these params begin with its kind, as most do, and is it a chunk? Reads little of other updates. */
 static bool
-may_be_chunk(struct slice params)
+is_chunk(struct slice kind)
 {
-	struct json_iter it = {.in = params}, in;
-	struct slice key;
-
-	while (json_step(&it, &key) && !json_string_is(key, acp_update))
-		json_value(&it);
-	if (!key.p || !json_enter(&it, &in) || !json_step(&in, &key) || !json_string_is(key, acp_update_kind))
-		return false;
-	key = json_value(&in);
-	return key.n > 8 && memcmp(key.p + key.n - 7, "_chunk\"", 7) == 0;
+	return kind.n > 8 && memcmp(kind.p + kind.n - 7, "_chunk\"", 7) == 0;
 }
 
 /* Makes the shape of a chunk with a text, unless one of the members that are read occurs twice. */
@@ -62,7 +53,7 @@ learn(struct shapes *all, const struct msg *m)
 	const char *text;
 
 	if (m->kind != MSG_NOTIFICATION || (m->what == ACP_PROXY_SUCCESSOR && !pick(m->params, "method", "params", envelope)) ||
-		acp_method(envelope[0]) != ACP_SESSION_UPDATE || !may_be_chunk(envelope[1]) ||
+		acp_method(envelope[0]) != ACP_SESSION_UPDATE || !is_chunk(acp_kind_of_update(envelope[1])) ||
 		!pick(envelope[1], acp_session_id, acp_update, params) || !pick(params[1], acp_update_kind, acp_content, update) ||
 		!pick(update[1], "type", "text", content) || json_type(params[0]) != JSON_STRING || json_type(content[1]) != JSON_STRING ||
 		content[1].n <= 2 || m->text.n - content[1].n + 2 > SHAPE_MOST)

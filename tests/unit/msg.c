@@ -206,6 +206,8 @@ test_sessions(void)
 	struct msg m = scan("{\"method\":\"session/update\",\"params\":{\"x\":{\"sessionId\":\"no\"},\"sessionId\":\"s\\u0031\",\"update\":{\"sessionUpdate\":\"plan\"}}}");
 
 	CHECK(slice_is(msg_session(&m), "\"s\\u0031\"") && slice_is(msg_update_kind(&m), "\"plan\""));
+	m = scan("{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"p\\\"n\"}}}");
+	CHECK(slice_is(msg_update_kind(&m), "\"p\\\"n\""));
 	m = scan("{\"id\":1,\"result\":{\"sessionId\":\"r\"}}");
 	CHECK(slice_is(msg_session(&m), "\"r\"") && !msg_update_kind(&m).p);
 	m = scan("{\"method\":\"m\",\"params\":[\"sessionId\",1]}");
