@@ -488,7 +488,7 @@ DELETE'
 	behind 202 late 202
 	converse
 	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,-32603] [4,null]'
-	assert_equal "$(<err)" 'acp-http: agent: a response came after its request had got an error: not forwarded'
+	assert_equal "$(<err)" 'acp-http: agent: a response to no open request: not forwarded'
 }
 
 # bats test_tags=slow

@@ -83,7 +83,6 @@ struct link {
 	struct requests *requests;
 
 	/* Private. */
-	struct requests *failed_requests; /* the local peer's requests that got an error here, though the remote peer may respond */
 	bool remote_full;         /* the queue for the remote peer is full: the local peer is not read */
 	bool overfull;            /* the remote peer leaves error responses unread, too: it is not read, either */
 	struct outline outlines[2]; /* of a line that is longer than the limit: of the local peer, of the remote peer */

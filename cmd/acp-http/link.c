@@ -67,6 +67,13 @@ send_error(struct link *l, enum acp_side to, const struct request *r, struct sli
 	}
 }
 
+/* Does this message respond to a request? An error with a null id may respond to any, or to none. */
+static bool
+is_answer(const struct msg *m)
+{
+	return m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m));
+}
+
 /* Opens the request that is forwarded, or takes the request of a response from the table and returns it. Else returns NULL. */
 static struct request *
 note(struct link *l, enum acp_side from, const struct msg *m)
@@ -75,49 +82,16 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 
 	if (m->kind == MSG_REQUEST && !requests_open(l->requests, from, loop_now(l->service->loop), m))
 		report(l->service, l->name, "%s", no_memory);
-	if (m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m)))
+	if (is_answer(m))
 		r = requests_find(l->requests, acp_other_side(from), m->id);
 	if (r)
 		requests_remove(l->requests, r);
 	return r;
 }
 
-/* Remembers a request that gets an error here, for the remote peer may have it, and respond later. Forgets the oldest of many. */
-static void
-remember_failed(struct link *l, const struct request *r)
-{
-	struct msg m = {.kind = MSG_REQUEST, .id = r->id};
-	struct request *oldest;
-
-	if (!requests_open(l->failed_requests, r->from, 0, &m))
-		report(l->service, l->name, "%s", no_memory);
-	if (requests_count(l->failed_requests) > REQUESTS_ONE_WAY) {
-		oldest = requests_next(l->failed_requests, NULL);
-		requests_remove(l->failed_requests, oldest);
-		requests_done(oldest);
-	}
-}
-
-/* Does a message respond to a request that has got an error? Reports such a response, for a request has one response. */
-static bool
-is_late(struct link *l, const struct msg *m)
-{
-	struct request *r = m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m))
-		? requests_find(l->failed_requests, local_side(l), m->id) : NULL;
-
-	if (!r)
-		return false;
-	report(l->service, l->name, "%s: a response came after its request had got an error: not forwarded", acp_side_name(l->remote));
-	requests_remove(l->failed_requests, r);
-	requests_done(r);
-	return true;
-}
-
 void
 link_fail_request(struct link *l, struct request *r, const char *why, struct slice data)
 {
-	if (r->from == local_side(l) && !l->down)
-		remember_failed(l, r);
 	send_error(l, r->from, r, r->id, ACP_ERR_INTERNAL, why, data);
 	requests_remove(l->requests, r);
 	requests_done(r);
@@ -257,10 +231,13 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 		return;
 	}
 	r = note(l, l->remote, m);
+	if (!r && is_answer(m) && !l->down) {
+		/* For example because the request has got an error here: it has one response only. */
+		report(l->service, l->name, "%s: a response to no open request: not forwarded", acp_side_name(l->remote));
+		return;
+	}
 	if (r)
 		requests_done(r);
-	else if (is_late(l, m))
-		return;
 	put_local(l, text);
 }
 
@@ -302,10 +279,9 @@ link_open(struct link *l, int in, int out)
 {
 	l->local = (struct endpoint){.line = local_line, .event = local_event, .arg = l};
 	l->requests = requests_new();
-	l->failed_requests = requests_new();
 	if (endpoint_open(&l->local, l->service->loop, in, out, l->service->options->limit) < 0)
 		return -1;
-	return l->requests && l->failed_requests ? 0 : -1;
+	return l->requests ? 0 : -1;
 }
 
 void
@@ -316,7 +292,6 @@ link_close(struct link *l)
 			acp_side_name(local_side(l)));
 	endpoint_close(&l->local);
 	requests_free(l->requests);
-	requests_free(l->failed_requests);
 	buf_free(&l->outlines[0].text);
 	buf_free(&l->outlines[1].text);
 }
