@@ -13,53 +13,25 @@
 #include "lib/base/bytes.h"
 #include "lib/run/io.h"
 
-extern char **environ;
-
 enum { PIPE_LOWEST = 8 }; /* above the descriptors 6 and 7 of a link */
 
 /* --- starting --- */
 
-/* Do the variables have one of the same name? */
-static bool
-is_given(char *const *variables, const char *variable)
+/* In the child: the program gets our environment with what spec changes in it. */
+static int
+set_environment(const struct proc_spec *spec)
 {
-	size_t n = strcspn(variable, "=");
+	char pid[3 * sizeof(pid_t) + 1];
 
-	for (; variables && *variables; variables++)
-		if (strncmp(*variables, variable, n) == 0 && (*variables)[n] == '=')
-			return true;
-	return false;
-}
-
-/* The child's environment. The caller frees the array; its strings are borrowed from ours and from spec. */
-static char **
-make_environment(const struct proc_spec *spec)
-{
-	static const char restarted[] = "ACP_RESTARTED=";
-	size_t n = 0, more = 0, i, count = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
-	char **e;
-
-	while (environ && environ[n])
-		n++;
-	while (spec->variables && spec->variables[more])
-		more++;
-	e = malloc((n + more + 3) * sizeof(*e) + last);
-	if (!e)
-		return NULL;
-	for (i = 0; i < n; i++)
-		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], restarted, strlen(restarted)) != 0 &&
-			!is_given(spec->variables, environ[i]))
-			e[count++] = environ[i];
-	for (i = 0; i < more; i++)
-		e[count++] = spec->variables[i];
-	if (spec->ucspi)
-		e[count++] = "PROTO=ACP";
-	if (spec->first_pid) {
-		e[count] = (char *)(e + n + more + 3);
-		snprintf(e[count++], last, "%s%ld", restarted, (long)spec->first_pid);
-	}
-	e[count] = NULL;
-	return e;
+	unsetenv("PROTO");
+	unsetenv("ACP_RESTARTED");
+	for (char *const *variable = spec->variables; variable && *variable; variable++)
+		if (putenv(*variable) != 0)
+			return -1;
+	if (spec->ucspi && setenv("PROTO", "ACP", 1) < 0)
+		return -1;
+	snprintf(pid, sizeof(pid), "%ld", (long)spec->first_pid);
+	return spec->first_pid ? setenv("ACP_RESTARTED", pid, 1) : 0;
 }
 
 /* Copies a descriptor to a number that is at least `lowest`, and above every target, so that dup2 does not overwrite it. */
@@ -133,7 +105,7 @@ execute(char *const *argv)
 }
 
 static _Noreturn void
-run_child(const struct proc_spec *spec, char **environment, int report, pid_t parent)
+run_child(const struct proc_spec *spec, int report, pid_t parent)
 {
 	struct failure f = {0, PROC_FORK};
 	int raised = raise_above(spec, report, PIPE_LOWEST);
@@ -147,9 +119,8 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 			_exit(128 + spec->death_signal);
 		if (spec->guardian)
 			proc_guardian_add(spec->guardian, getpid());
-		if ((spec->directory == 0 || fchdir(spec->directory) == 0) && set_descriptors(spec) == 0) {
+		if ((spec->directory == 0 || fchdir(spec->directory) == 0) && set_descriptors(spec) == 0 && set_environment(spec) == 0) {
 			proc_reset_signals();
-			environ = environment;
 			f.stage = PROC_EXEC;
 			execute(spec->argv);
 		}
@@ -189,22 +160,17 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 {
 	struct failure f = {0, PROC_FORK};
 	pid_t parent = getpid(), pid = -1;
-	char **environment;
 	int report[2];
 
 	if (stage)
 		*stage = PROC_FORK;
-	environment = make_environment(spec);
-	if (!environment || proc_pipe(report) < 0) {
-		free(environment);
+	if (proc_pipe(report) < 0)
 		return -1;
-	}
 	pid = fork();
 	if (pid == 0)
-		run_child(spec, environment, report[1], parent);
+		run_child(spec, report[1], parent);
 	f.error = errno;
 	close(report[1]);
-	free(environment);
 	if (pid > 0) {
 		/* The child does it, too: whichever is first, the group exists for both. */
 		setpgid(pid, pid);
