@@ -2,14 +2,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
 #include "lib/run/proc_parts.h"
 
 void
@@ -71,18 +70,8 @@ proc_is_awake(pid_t pid)
 char *
 proc_self(void)
 {
-	struct buf path = {0};
-	ssize_t n;
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
 
-	do {
-		if (buf_reserve(&path, path.cap + 256) < 0)
-			break;
-		n = readlink("/proc/self/exe", path.p, path.cap);
-		if (n > 0 && (size_t)n < path.cap) {
-			path.n = (size_t)n;
-			return buf_string(&path);
-		}
-	} while (n > 0);
-	buf_free(&path);
-	return NULL;
+	return n < 0 ? NULL : strndup(path, (size_t)n);
 }
