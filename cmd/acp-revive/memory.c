@@ -104,7 +104,7 @@ set_params(struct revive_session *s, struct slice params)
 	s->params.n--;
 	while (json_type(params) == JSON_OBJECT && json_next(&it, &key, &value))
 		if (!json_string_is(key, acp_session_id) && !json_string_is(key, "replayFrom"))
-			need(buf_printf(&s->params, ",%.*s:", (int)key.n, key.p) < 0 ? -1 : buf_add_slice(&s->params, value));
+			need(json_format(&s->params, ",%b:%b", key, value));
 	need(buf_add(&s->params, "}", 1));
 }
 

@@ -2,7 +2,6 @@
  * Gives a new process of the agent the sessions of the last one: initialize, authenticate, and then for one session after the other
  * session/resume if the agent has it, else session/load; then the mode, the model and the options that differ.
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <utlist.h>
 
@@ -14,7 +13,7 @@ enum { TRIES = 2 };
 void
 restore_put_id(struct revive *r, struct buf *to)
 {
-	need(buf_printf(to, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->deaths.processes, ++r->asked));
+	need(json_format(to, "\"acp-revive-%u-%u\"", r->deaths.processes, ++r->asked));
 }
 
 static void

@@ -7,7 +7,6 @@
 #include "revive.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -144,9 +143,8 @@ send_notice(struct revive *r, struct revive_session *s)
 
 	need(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
 		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
-	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
-		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
-	need(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
+	need(json_format(&params, "{\"%s\":%b,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":%j}}", acp_session_id,
+		buf_slice(&s->id), acp_update, acp_update_kind, s->lost.n ? "error" : "warning", buf_slice(&text)));
 	s->notified = s->lost.n > 0;
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }
@@ -314,7 +312,7 @@ fail_open(struct revive *r)
 			n++;
 		} else if (endpoint_can_read(&r->client)) {
 			params.n = 0;
-			need(buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)request->id.n, request->id.p));
+			need(json_format(&params, "{\"%s\":%b}", acp_request_id, request->id));
 			notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
 		}
 		request_free(r, request);
@@ -379,8 +377,7 @@ start_again(struct revive *r)
 	buf_free(&r->waiting);
 	r->waiting = unread;
 	r->restore.id.n = 0;
-	need(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->deaths.processes) < 0 || json_quote(slice_of(r->deaths.how), &params) < 0
-		? -1 : buf_add(&params, "}", 1));
+	need(json_format(&params, "{\"restarts\":%u,\"why\":%j}", r->deaths.processes, slice_of(r->deaths.how)));
 	notify(r, "_acp-revive/restarted", &params);
 	if (!agent_start(r)) {
 		end(r);

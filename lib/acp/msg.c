@@ -446,8 +446,5 @@ msg_make_error(struct buf *b, struct slice id, int code, const char *message, st
 int
 msg_put_reason(struct buf *to, const char *component, const char *status, struct slice tail)
 {
-	return buf_add_string(to, "{\"component\":") < 0 || json_quote(slice_of(component), to) < 0 ||
-			buf_add_string(to, ",\"status\":") < 0 || json_quote(slice_of(status), to) < 0 ||
-			buf_add_string(to, ",\"stderr\":") < 0 || json_quote(tail, to) < 0
-		? -1 : buf_add(to, "}", 1);
+	return json_format(to, "{\"component\":%j,\"status\":%j,\"stderr\":%j}", slice_of(component), slice_of(status), tail);
 }
