@@ -7,8 +7,6 @@
 #include "life.h"
 #include "read.h"
 
-enum { LONG = 4096 /* bytes: a longer part of a line is not copied; its block is kept until it is written */ };
-
 /* --- requests in flight --- */
 
 static void
@@ -132,24 +130,6 @@ port_queue_changed(struct port *p)
 	p->route->flow_changed = true;
 }
 
-static int
-put(struct endpoint *to, struct block *block, const struct iovec *parts, size_t n)
-{
-	struct slice text;
-	bool held = false;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		text = slice(parts[i].iov_base, parts[i].iov_len);
-		held = block && text.n > LONG && text.p >= block->data && text.p + text.n < block->data + block->cap &&
-			(i + 1 < n || text.p[text.n] == '\n');
-		/* In its block a line is followed by its newline. */
-		text.n += held && i + 1 == n;
-		r = endpoint_put(to, held ? block : NULL, text);
-	}
-	return r < 0 || held ? r : endpoint_put(to, NULL, slice("\n", 1));
-}
-
 /* A component that has closed its input counts as dead as soon as a message waits for it. */
 void
 port_closed_input(struct port *p)
@@ -170,7 +150,7 @@ port_put(struct port *p, struct block *block, const struct iovec *parts, size_t 
 	for (size_t i = 0; i < n; i++)
 		size += parts[i].iov_len;
 	if (now || p->queue.live) {
-		r = put(&p->end, block, parts, n);
+		r = endpoint_put_parts(&p->end, block, parts, n);
 	} else if (c && c->life < LIFE_ENDED && !(p->queue.closed && c->kind == KIND_AGENT)) {
 		for (size_t i = 0; r == 0 && i < n; i++)
 			r = buf_add(&p->queue.held, parts[i].iov_base, parts[i].iov_len);

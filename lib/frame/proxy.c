@@ -9,8 +9,6 @@
 
 #include "lib/frame/frame_parts.h"
 
-enum { SHORT = 1024 }; /* bytes: a message that is not longer is copied, not held */
-
 /* A request to the conductor, by the id that we gave it. */
 struct sent_request {
 	uint64_t id;
@@ -300,21 +298,9 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 {
 	struct endpoint *to = &f->to[dir]->end;
 	struct iovec parts[2 * MSG_SPLICES + 1];
-	size_t n;
-	struct slice part;
+	size_t n = splice_parts(text, w->splices.at, w->splices.n, parts);
 
-	if (output_end_line(&to->out) < 0)
-		return -1;
-	/* To copy a short message into one piece costs less than to hold its block and to write five pieces. */
-	if (text.n <= SHORT)
-		block = NULL;
-	n = splice_parts(text, w->splices.at, w->splices.n, parts);
-	for (size_t i = 0; i < n; i++) {
-		part = slice(parts[i].iov_base, parts[i].iov_len);
-		if (endpoint_put(to, part.p >= text.p && part.p < text.p + text.n ? block : NULL, part) < 0)
-			return -1;
-	}
-	return endpoint_put(to, NULL, slice("\n", 1));
+	return output_end_line(&to->out) < 0 ? -1 : endpoint_put_parts(to, block, parts, n);
 }
 
 static int

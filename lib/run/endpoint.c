@@ -10,6 +10,7 @@
 enum {
 	DRAIN_LEAST = 1024 * 1024, /* bytes that are drained at least: the largest pipe that an unprivileged process can have */
 	READS_NOW = 64,            /* reads of endpoint_read_now at most: more than a pipe holds */
+	LONG_PART = 4096,          /* bytes: a shorter part of a line is copied, which costs less than to hold its block */
 };
 
 bool
@@ -235,6 +236,24 @@ endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bo
 	else if (r == 0)
 		r = queue_bytes(&e->out, block, line) < 0 || (!torn && output_copy(&e->out, slice("\n", 1)) < 0) ? -1 : 0;
 	return schedule_flush(e, r);
+}
+
+int
+endpoint_put_parts(struct endpoint *e, struct block *block, const struct iovec *parts, size_t n)
+{
+	struct slice text;
+	bool held = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		text = slice(parts[i].iov_base, parts[i].iov_len);
+		held = block && text.n > LONG_PART && text.p >= block->data && text.p + text.n < block->data + block->cap &&
+			(i + 1 < n || text.p[text.n] == '\n');
+		/* In its block a line is followed by its newline. */
+		text.n += held && i + 1 == n;
+		r = endpoint_put(e, held ? block : NULL, text);
+	}
+	return r < 0 || held ? r : endpoint_put(e, NULL, slice("\n", 1));
 }
 
 void

@@ -86,6 +86,8 @@ int endpoint_put(struct endpoint *, struct block *, struct slice bytes);
  * newline has to follow the line, unless `torn`.
  */
 int endpoint_put_line(struct endpoint *, struct block *, struct slice line, bool torn);
+/* Queues a line in parts, and a newline. Holds the block for long parts that lie in it, and copies the others. 0, or -1 out of memory. */
+int endpoint_put_parts(struct endpoint *, struct block *, const struct iovec *parts, size_t n);
 /* Closes the output as soon as the queue is empty, and thereby ends the peer's input. */
 void endpoint_finish(struct endpoint *);
 /* Before a program exits: writes the queue. Waits for a peer that does not read, idle_ms at a time and total_ms in all at most. */
