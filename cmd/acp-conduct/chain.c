@@ -218,7 +218,7 @@ chain_free(struct chain *ch)
 		free(ch->components[i].name);
 		free(ch->components[i].peer);
 		free(ch->components[i].command.words);
-		free(ch->components[i].deaths.times);
+		free(ch->components[i].deaths.counted.times);
 		buf_free(&ch->components[i].process.errors.tail);
 	}
 	free(ch->components);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "lib/acp/acp.h"
+#include "lib/base/cli.h"
 #include "lib/run/loop.h"
 #include "lib/run/proc.h"
 #include "report.h"
@@ -79,11 +80,9 @@ struct process {
 	const char *closed;    /* the name of the descriptor that the process has closed; NULL: none */
 };
 
-/* The deaths of a component that --restarts has allowed. */
 struct deaths {
-	uint64_t *times; /* us: when the last ones were, in a ring of the number that --restarts allows */
-	size_t n;
-	bool too_many;
+	struct proc_deaths counted;
+	bool too_many; /* the last one was one more than --restarts allows */
 	uint64_t restarts;
 };
 
@@ -187,9 +186,7 @@ struct end {
 };
 
 struct chain_options {
-	size_t restarts;              /* how many deaths of a component are allowed within the window */
-	uint64_t window;              /* us */
-	const char *allowed;          /* both, as --restarts has them in the command line */
+	struct cli_rate restarts;     /* how many deaths of a component are allowed */
 	uint64_t grace, init_timeout; /* us */
 	bool verbose;
 };

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "lib/base/cli.h"
 
 enum {
 	FIRST_INTERVAL = 1000,      /* us between two checks of a group whose leader has ended: at first ... */
@@ -174,7 +171,7 @@ report_end(struct component *c)
 	}
 	if (end == EVENT_DIED && c->deaths.too_many)
 		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, c->process.how,
-			ch->options.allowed);
+			ch->options.restarts.text);
 	else if (end == EVENT_DIED)
 		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, c->process.how);
 	else if (end == EVENT_STOPPED && c->process.signal_sent && !ch->end.forced)
@@ -262,22 +259,8 @@ reads_a_file(const struct component *c)
 static bool
 count_death(struct component *c)
 {
-	const struct chain_options *o = &c->chain->options;
-	struct deaths *d = &c->deaths;
-	uint64_t now = loop_clock(), *oldest;
-
-	d->too_many = o->restarts == 0;
-	if (!d->times && !d->too_many)
-		d->times = calloc(o->restarts, sizeof(*d->times));
-	if (!d->times)
-		return true;
-	oldest = &d->times[d->n % o->restarts];
-	d->too_many = d->n >= o->restarts && now - *oldest < o->window;
-	if (!d->too_many) {
-		*oldest = now;
-		d->n++;
-	}
-	return d->too_many;
+	c->deaths.too_many = !proc_may_return(&c->deaths.counted, &c->chain->options.restarts, loop_clock());
+	return c->deaths.too_many;
 }
 
 static bool
@@ -345,7 +328,7 @@ end_peer(struct component *c)
 	SCOPED struct buf why = {0};
 
 	if (c->deaths.too_many)
-		buf_printf(&why, ", more often than --restarts %s allows; not started again", c->chain->options.allowed);
+		buf_printf(&why, ", more often than --restarts %s allows; not started again", c->chain->options.restarts.text);
 	c->chain->flow->recover(c, &n);
 	report_losses(c, buf_string(&why) ? why.p : "", &(struct losses){.failed = n.failed});
 	report_totals(c);

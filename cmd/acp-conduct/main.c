@@ -111,16 +111,6 @@ parse_peer(const struct cli_argument *t)
 }
 
 static void
-parse_restarts(const struct cli_argument *t)
-{
-	struct chain *ch = t->at;
-
-	if (cli_rate(t->argument, &ch->options.restarts, &ch->options.window) < 0)
-		cli_wrong(t, cli_want_rate);
-	ch->options.allowed = t->argument;
-}
-
-static void
 refuse_list(const struct cli_argument *t)
 {
 	cli_die(EXIT_USAGE, t->tool->name, "--list: to list running chains, use acp-share --list");
@@ -133,7 +123,7 @@ static const struct cli_option options[] = {
 	{"proxy", 'p', CLI_PARSE(parse_component), .value = KIND_PROXY},
 	{"peer", 0, CLI_PARSE(parse_peer)},
 	{"on-crash", 0, CLI_WORD(struct setup, on_crash, "restart", "bypass", "fail")},
-	{"restarts", 0, CLI_PARSE_AT(parse_restarts, struct chain, struct setup, chain)},
+	{"restarts", 0, CLI_RATE(struct setup, chain.options.restarts)},
 	{"init-timeout", 0, CLI_DURATION(struct setup, chain.options.init_timeout)},
 	{"dialect", 0, CLI_WORD(struct setup, route.dialect, "plain", "underscore")},
 	{"no-mcp", 0, CLI_FLAG(struct setup, no_mcp)},
@@ -180,7 +170,7 @@ main(int argc, char **argv)
 	static const struct cli_tool tool = {name, usage, options};
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct setup setup = {
-		.chain.options = {.grace = 5 * 1000000, .init_timeout = 30 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000},
+		.chain.options = {.grace = 5 * 1000000, .init_timeout = 30 * 1000000, .restarts = {"3/1m", 3, 60 * 1000000}},
 		.route = {.line_limit = 64 * 1024 * 1024},
 	};
 	struct chain *ch = &setup.chain;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "lib/base/text.h"
-#include "lib/run/proc.h"
 #include "revive.h"
 
 enum {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "lib/base/cli_line.h"
-#include "lib/run/proc.h"
 #include "revive.h"
 
 static const char usage[] =
@@ -23,18 +22,8 @@ static const char usage[] =
 	"\n"
 	"Example: acp-revive -- claude-agent-acp\n";
 
-static void
-parse_restarts(const struct cli_argument *t)
-{
-	struct revive_options *o = t->at;
-
-	if (cli_rate(t->argument, &o->restarts, &o->window) < 0)
-		cli_wrong(t, cli_want_rate);
-	o->allowed = t->argument;
-}
-
 static const struct cli_option options[] = {
-	{"restarts", 0, CLI_PARSE(parse_restarts)},
+	{"restarts", 0, CLI_RATE(struct revive_options, restarts)},
 	{"init-timeout", 0, CLI_DURATION(struct revive_options, init_timeout), .least = 1},
 	{"grace", 0, CLI_DURATION(struct revive_options, grace)},
 	{"max-line", 0, CLI_BYTES(struct revive_options, line_limit)},
@@ -46,7 +35,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {revive_name, usage, options};
-	struct revive_options o = {.allowed = "3/1m", .restarts = 3, .window = 60 * 1000000, .init_timeout = 30 * 1000000,
+	struct revive_options o = {.restarts = {"3/1m", 3, 60 * 1000000}, .init_timeout = 30 * 1000000,
 		.grace = 5 * 1000000, .line_limit = 64 * 1024 * 1024};
 	struct cli_line line;
 

@@ -12,8 +12,6 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "lib/run/proc.h"
-
 enum { WAITING = 1024 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
 
 /* --- open requests --- */
@@ -324,16 +322,8 @@ fail_open(struct revive *r)
 static bool
 may_return(struct revive *r)
 {
-	const struct revive_options *o = r->options;
-	uint64_t now = loop_now(r->loop), *last;
-
-	if (!r->memory.initialize.n || !endpoint_can_read(&r->client) || o->restarts == 0)
-		return false;
-	last = &r->deaths.times[(r->deaths.processes - 1) % o->restarts];
-	if (r->deaths.processes > o->restarts && now - *last < o->window)
-		return false;
-	*last = now;
-	return true;
+	return r->memory.initialize.n && endpoint_can_read(&r->client) &&
+		proc_may_return(&r->deaths.counted, &r->options->restarts, loop_now(r->loop));
 }
 
 /* Ends the client's input, as soon as everything is written, because the agent has ended for good. */
@@ -342,8 +332,8 @@ end(struct revive *r)
 {
 	bool left = !endpoint_can_read(&r->client);
 
-	if (!left && !r->end.status && r->memory.initialize.n && r->options->restarts)
-		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->allowed);
+	if (!left && !r->end.status && r->memory.initialize.n && r->options->restarts.n)
+		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->restarts.text);
 	else if (!left)
 		cli_warn(revive_name, "the agent ended (%s)", r->deaths.how);
 	if (!r->end.status && !(left && r->agent.killed_for))
@@ -487,10 +477,9 @@ revive_run(const struct revive_options *options)
 
 	r.loop = loop_new(ending, on_signal, &r);
 	r.requests = requests_new();
-	r.deaths.times = calloc(options->restarts + 1, sizeof(*r.deaths.times));
 	in = proc_move_high(STDIN_FILENO);
 	out = proc_move_high(STDOUT_FILENO);
-	if (!r.loop || !r.requests || !r.deaths.times || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
+	if (!r.loop || !r.requests || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -508,7 +497,7 @@ revive_run(const struct revive_options *options)
 	restore_free(&r.restore);
 	buf_free(&r.deaths.reason);
 	buf_free(&r.waiting);
-	free(r.deaths.times);
+	free(r.deaths.counted.times);
 	loop_free(r.loop);
 	return r.end.status;
 }

@@ -8,6 +8,7 @@
 #include "lib/acp/requests.h"
 #include "lib/base/cli.h"
 #include "lib/run/endpoint.h"
+#include "lib/run/proc.h"
 
 static const char revive_name[] = "acp-revive";
 
@@ -15,9 +16,7 @@ enum { REVIVE_SHOWN = 200 }; /* bytes of a session's id or of an agent's error t
 
 struct revive_options {
 	char *const *command;
-	const char *allowed;       /* --restarts, as in the command line: "3/1m" */
-	size_t restarts;           /* the most within the window */
-	uint64_t window;           /* us */
+	struct cli_rate restarts;
 	uint64_t init_timeout, grace; /* us */
 	size_t line_limit;
 	bool verbose;
@@ -90,7 +89,7 @@ struct revive {
 	uint64_t asked;            /* how many ids acp-revive has made */
 	struct {
 		uint64_t processes;
-		uint64_t *times;   /* when the last deaths were: a ring of options->restarts */
+		struct proc_deaths counted;
 		const char *how;   /* the last death in words */
 		char room[64];     /* for the words */
 		struct buf reason; /* the data of the errors that fail requests */

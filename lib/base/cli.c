@@ -101,14 +101,15 @@ cli_duration(const char *text, uint64_t *us)
 }
 
 int
-cli_rate(const char *text, size_t *n, uint64_t *us)
+cli_rate(const char *text, struct cli_rate *rate)
 {
 	char *end;
 	unsigned long most = strtoul(text, &end, 10);
 
-	if (!byte_is_digit(text[0]) || *end != '/' || most > 1000 || cli_duration(end + 1, us) < 0)
+	if (!byte_is_digit(text[0]) || *end != '/' || most > 1000 || cli_duration(end + 1, &rate->window) < 0)
 		return -1;
-	*n = most;
+	rate->text = text;
+	rate->n = most;
 	return 0;
 }
 

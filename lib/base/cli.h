@@ -13,11 +13,18 @@
 /* Exit statuses (HACKING.md, rule 7). */
 enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
+/* How often something may happen in a time. */
+struct cli_rate {
+	const char *text; /* as people write the rate: "3/1m"; borrowed */
+	size_t n;         /* at most 1000 */
+	uint64_t window;  /* us */
+};
+
 /* These read numbers as people write them. The whole text must be a number. 0, or -1. */
 int cli_bytes(const char *text, size_t *bytes);            /* 64M; at least 1; K, M, G in 1024s */
 int cli_count(const char *text, uint64_t *count);          /* 2k, 1.5k; k, m, b in 1000s */
 int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; without a unit in seconds */
-int cli_rate(const char *text, size_t *n, uint64_t *us);   /* 3/1m: 3 in a minute; n at most 1000 */
+int cli_rate(const char *text, struct cli_rate *);         /* 3/1m: 3 in a minute */
 int cli_probability(const char *text, double *p);          /* 0.1 or 10%; at most 1 */
 /* The errors for a bad duration and a bad rate: "expected a duration, such as 500ms, 5s or 2m". */
 extern const char cli_want_duration[], cli_want_rate[];

@@ -144,6 +144,10 @@ parse(const struct cli_argument *t)
 		if (cli_duration(t->argument, at) < 0 || *(uint64_t *)at < o->least)
 			cli_wrong(t, cli_want_duration);
 		break;
+	case CLI_KIND_RATE:
+		if (cli_rate(t->argument, at) < 0)
+			cli_wrong(t, cli_want_rate);
+		break;
 	case CLI_KIND_OPTIONAL:
 		if (t->argument)
 			parse_word(t, at);

@@ -29,11 +29,12 @@ enum cli_kind {
 	CLI_KIND_MARK,
 	CLI_KIND_CALL,
 	CLI_KIND_OPTIONAL, /* the argument may be missing */
-	CLI_KIND_TEXT,     /* this and the next six: with an argument */
+	CLI_KIND_TEXT,     /* this and the next seven: with an argument */
 	CLI_KIND_TEXTS,
 	CLI_KIND_BYTES,
 	CLI_KIND_COUNT,
 	CLI_KIND_DURATION,
+	CLI_KIND_RATE,
 	CLI_KIND_WORD,
 	CLI_KIND_PARSE,
 	CLI_KIND_ROWS,     /* this and the next: not an option, but more rows */
@@ -72,6 +73,8 @@ struct cli_option {
 #define CLI_COUNT(s, member) .kind = CLI_KIND_COUNT, .at = CLI_AT(uint64_t, s, member)
 #define CLI_DURATION(s, member) .kind = CLI_KIND_DURATION, .at = CLI_AT(uint64_t, s, member)
 #define CLI_TOKENS(s, member) CLI_COUNT(s, member), .expected = "expected a number of tokens, such as 500k"
+/* Sets a struct cli_rate. */
+#define CLI_RATE(s, member) .kind = CLI_KIND_RATE, .at = CLI_AT(struct cli_rate, s, member)
 /* Sets an int or enum to the index of the argument among these words, or those of a list, plus .value. */
 #define CLI_WORD(s, member, ...) CLI_WORD_OF(s, member, ((const char *const[]){__VA_ARGS__, NULL}))
 #define CLI_WORD_OF(s, member, list) .kind = CLI_KIND_WORD, .at = CLI_INT_AT(s, member), .words = list

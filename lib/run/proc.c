@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/cli.h"
 #include "lib/run/io.h"
 
 enum { PIPE_LOWEST = 8 }; /* above the descriptors 6 and 7 of a link */
@@ -236,6 +237,23 @@ proc_describe(int status, char *buf, size_t size)
 	else
 		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
 	return buf;
+}
+
+bool
+proc_may_return(struct proc_deaths *d, const struct cli_rate *limit, uint64_t now)
+{
+	uint64_t *oldest;
+
+	if (!d->times && limit->n > 0)
+		d->times = calloc(limit->n, sizeof(*d->times));
+	if (!d->times)
+		return false;
+	oldest = &d->times[d->n % limit->n];
+	if (d->n >= limit->n && now - *oldest < limit->window)
+		return false;
+	*oldest = now;
+	d->n++;
+	return true;
 }
 
 /* --- commands --- */

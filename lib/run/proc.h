@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The child gets our descriptor `ours` under the number `as`. */
@@ -54,6 +55,15 @@ int proc_status(int status);
 const char *proc_describe(int status, char *buf, size_t size);
 /* The name of a signal, such as "KILL" for 9; NULL for an unknown number. */
 const char *proc_signal_name(int signal);
+
+/* The latest deaths of a program that is started again. All zero at first; the owner frees `times`. */
+struct proc_deaths {
+	uint64_t *times; /* us: a ring of as many as the limit allows */
+	size_t n;        /* how many were allowed */
+};
+struct cli_rate;
+/* Counts a death that was now (us). Returns whether the limit allows another start; not so out of memory. */
+bool proc_may_return(struct proc_deaths *, const struct cli_rate *limit, uint64_t now);
 
 /* The path of the running program; the caller frees it. NULL with errno, also where the system cannot report it. */
 char *proc_self(void);
