@@ -15,7 +15,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/loop.h"
 #include "lib/run/proc.h"
-#include "report.h"
+#include "lib/run/report.h"
 
 enum kind {
 	KIND_FILTER, /* both directions: 0 and 1 face the client, 6 and 7 the agent */

@@ -188,7 +188,7 @@ main(int argc, char **argv)
 	r->fixed = cli_has(&line, "--dialect");
 	r->chain = ch;
 	ch->loop = loop_new(ending, engine_signal, ch);
-	if (!ch->loop || report_open(&ch->report, ch->loop) < 0 ||
+	if (!ch->loop || report_open(&ch->report, name, ch->loop) < 0 ||
 		proc_guardian_start(&ch->guardian) < 0 || (!setup.no_mcp && siblings_add_mcp(ch) < 0) || chain_name(ch) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
@@ -205,7 +205,7 @@ main(int argc, char **argv)
 		status = EXIT_FAILED;
 	read_free(r);
 	direct_free(ch->direct);
-	report_close(&ch->report, ch->options.grace);
+	report_close(&ch->report, ch->options.grace, ch->options.grace);
 	loop_free(ch->loop);
 	chain_free(ch);
 	free(setup.shares.hops);

@@ -7,10 +7,7 @@
 
 #include "cmd/acp-http/server.h"
 
-enum {
-	AFTER_TERM = 2 * 1000 * 1000,
-	STDERR_LINE = 16 * 1024,    /* bytes of a line of an agent's stderr; each piece of a longer line is reported as a line */
-};
+enum { AFTER_TERM = 2 * 1000 * 1000 };
 
 static void
 idle_expired(void *arg)
@@ -109,7 +106,8 @@ conn_free(struct conn *c)
 	HASH_ITER (hh, c->flows, f, next)
 		flow_free(f);
 	buf_free(&c->initialize);
-	endpoint_close(&c->err);
+	endpoint_close(&c->errors.in);
+	buf_free(&c->errors.tail);
 	link_close(&c->link);
 	loop_remove_task(loop, &c->task);
 	free(c);
@@ -166,7 +164,7 @@ exit_timer_expired(void *arg)
 	} else {
 		c->overdue = true;
 		endpoint_drain(&c->link.local);
-		endpoint_drain(&c->err);
+		endpoint_drain(&c->errors.in);
 	}
 }
 
@@ -224,30 +222,11 @@ update(void *arg)
 	if (c->finished && (c->profile == PROFILE_HTTP ? c->queued == 0
 			: c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far))))
 		conn_leave(c, "the agent has ended");
-	if (c->gone && (c->child.pid <= 0 || (c->ended && c->link.local_ended && !endpoint_can_read(&c->err))))
+	if (c->gone && (c->child.pid <= 0 || (c->ended && c->link.local_ended && !endpoint_can_read(&c->errors.in))))
 		conn_free(c);
 }
 
 /* --- the beginning --- */
-
-static bool
-relay_stderr(void *arg, enum input_got got, const struct line *line)
-{
-	struct conn *c = arg;
-	struct slice text = line->text;
-
-	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
-		text.n--;
-	report(&c->server->service, c->label, "%.*s", (int)text.n, text.p);
-	return true;
-}
-
-static void
-err_event(void *arg, enum endpoint_event event)
-{
-	(void)event;
-	conn_wake(arg);
-}
 
 static void
 agent_ended(void *arg, int status)
@@ -275,7 +254,7 @@ conn_new(struct server *s, enum profile profile)
 	c->profile = profile;
 	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_message,
 		.changed = conn_wake, .arg = c};
-	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
+	c->errors = (struct report_source){.changed = conn_wake, .arg = c};
 	c->child = (struct loop_child){.ended = agent_ended, .arg = c};
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	c->idle = (struct loop_timer){.expired = idle_expired, .arg = c};
@@ -287,11 +266,12 @@ conn_new(struct server *s, enum profile profile)
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
 		snprintf(c->label, sizeof(c->label), "%.*s", LABEL, c->id);
+		snprintf(c->prefix, sizeof(c->prefix), "%s: %s", tool_name, c->label);
 		c->child.pid = proc_start_piped(&spec, 3, ours, NULL);
 	}
 	if (c->child.pid > 0) {
 		loop_add_child(s->service.loop, &c->child);
-		if ((link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) == 0 &&
+		if ((link_open(&c->link, ours[1], ours[0]) | report_source_open(&c->errors, &s->service.report, c->prefix, ours[2])) == 0 &&
 			(c->own = flow_of(c, slice("", 0))))
 			return c;
 	}

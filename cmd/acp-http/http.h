@@ -7,7 +7,7 @@
 
 #include "lib/acp/outline.h"
 #include "lib/acp/requests.h"
-#include "lib/run/endpoint.h"
+#include "lib/run/report.h"
 
 static const char tool_name[] = "acp-http";
 #define header_name_bytes "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -51,13 +51,12 @@ struct service {
 	bool leaving;         /* the first signal was received */
 	void (*leave)(void *owner); /* called at the first signal */
 	void *owner;
-	struct endpoint log;  /* standard error */
-	uint64_t discarded;   /* lines that did not fit in the queue of the log */
+	struct report report; /* standard error */
 };
 
-/* Makes the loop, which catches signals, and opens the log. 0, or -1 with errno. */
+/* Makes the loop, which catches signals, and opens standard error. 0, or -1 with errno. */
 int service_open(struct service *);
-/* Writes the lines that the log still holds, and frees the loop and the log. */
+/* Writes the lines that are queued for standard error, and frees the loop. */
 void service_close(struct service *);
 /* Queues a line for standard error, "acp-http: WHO: ..."; who may be NULL. Never blocks: discards the line if the queue is full. */
 void report(struct service *, const char *who, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -41,12 +41,13 @@ struct conn {
 	struct conn *prev, *next;
 	struct server *server;
 	struct link link;
-	struct endpoint err;       /* the agent's standard error */
+	struct report_source errors; /* the agent's standard error */
 	struct loop_child child;
 	struct loop_timer exit_timer;
 	UT_hash_handle hh;
 	char id[2 * ID_BYTES + 1];
 	char label[LABEL + 1];     /* the beginning of the id, for diagnostics: a client that knows the id can use the connection */
+	char prefix[sizeof(tool_name) + 2 + LABEL]; /* of the lines of the agent's standard error: "acp-http: LABEL" */
 	bool ended;                /* the agent has ended */
 	bool stopped;              /* acp-http has sent SIGTERM to the agent, after the grace period */
 	bool overdue;              /* the agent's pipes were still open a grace period after its end */

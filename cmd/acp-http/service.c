@@ -1,43 +1,26 @@
 /* What a server and a client share: the loop, signals, and lines on standard error that never block. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "cmd/acp-http/http.h"
-#include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { LAST_WORDS_MS = 1000 }; /* how long the end waits for a slow reader of standard error */
+enum { LAST_WORDS = 1000 * 1000 }; /* us that the end waits for a slow reader of standard error */
 
 /* --- standard error --- */
 
 void
 report(struct service *s, const char *who, const char *format, ...)
 {
-	SCOPED struct buf text = {0}, line = {0};
+	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
-	if (s->log.out.full || buf_vprintf(&text, format, args) < 0 ||
-		buf_printf(&line, "%s: %s%s", tool_name, who ? who : "", who ? ": " : "") < 0 ||
-		text_plain(&line, buf_slice(&text)) < 0 || endpoint_put_line(&s->log, NULL, buf_slice(&line), false) < 0)
-		s->discarded++;
+	if ((!who || buf_printf(&text, "%s: ", who) == 0) && buf_vprintf(&text, format, args) == 0 && buf_string(&text))
+		report_line(&s->report, "%s", text.p);
 	va_end(args);
-}
-
-static void
-log_event(void *arg, enum endpoint_event event)
-{
-	struct service *s = arg;
-	uint64_t n = s->discarded;
-
-	(void)event;
-	if (n == 0 || s->log.out.full)
-		return;
-	s->discarded = 0;
-	report(s, NULL, "%" PRIu64 " lines were left out here", n);
 }
 
 /* --- files --- */
@@ -71,11 +54,9 @@ int
 service_open(struct service *s)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
 	s->loop = loop_new(signals, caught, s);
-	s->log = (struct endpoint){.event = log_event, .arg = s};
-	return !s->loop || endpoint_open(&s->log, s->loop, -1, err, 0) < 0 ? -1 : 0;
+	return !s->loop || report_open(&s->report, tool_name, s->loop) < 0 ? -1 : 0;
 }
 
 void
@@ -83,8 +64,6 @@ service_close(struct service *s)
 {
 	if (!s->loop)
 		return;
-	log_event(s, ENDPOINT_WROTE);
-	endpoint_flush(&s->log, LAST_WORDS_MS, INT_MAX);
-	endpoint_close(&s->log);
+	report_close(&s->report, LAST_WORDS, UINT64_MAX);
 	loop_free(s->loop);
 }

@@ -1,4 +1,4 @@
-#include "report.h"
+#include "lib/run/report.h"
 
 #include <limits.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum {
 	LINE_LIMIT = 16 * 1024, /* bytes: a longer line comes in pieces, each of them a line */
-	TAIL = 2048,            /* bytes that are kept of a component's last lines */
+	TAIL = 2048,            /* bytes that are kept of a child's last lines */
 };
 
 static void
@@ -31,7 +31,7 @@ report_lost(struct report *r)
 		return;
 	if (buf_printf(&text, "%llu lines of standard error discarded: its reader is too slow", (unsigned long long)r->lost) == 0) {
 		r->lost = 0;
-		queue(r, "acp-conduct", buf_slice(&text));
+		queue(r, r->tool, buf_slice(&text));
 	}
 }
 
@@ -43,20 +43,24 @@ on_output(void *arg, enum endpoint_event event)
 }
 
 int
-report_open(struct report *r, struct loop *loop)
+report_open(struct report *r, const char *tool, struct loop *loop)
 {
 	int fd = proc_copy(STDERR_FILENO);
 
-	*r = (struct report){.loop = loop, .out = {.event = on_output, .arg = r}};
+	*r = (struct report){.loop = loop, .tool = tool, .out = {.event = on_output, .arg = r}};
 	return fd < 0 ? -1 : endpoint_open(&r->out, loop, -1, fd, 0);
 }
 
-void
-report_close(struct report *r, uint64_t timeout_us)
+static int
+to_ms(uint64_t us)
 {
-	int ms = timeout_us / 1000 < INT_MAX ? (int)(timeout_us / 1000) : INT_MAX;
+	return us / 1000 < INT_MAX ? (int)(us / 1000) : INT_MAX;
+}
 
-	endpoint_flush(&r->out, ms, ms);
+void
+report_close(struct report *r, uint64_t idle_us, uint64_t total_us)
+{
+	endpoint_flush(&r->out, to_ms(idle_us), to_ms(total_us));
 	report_lost(r);
 	endpoint_flush(&r->out, 0, 0);
 	endpoint_close(&r->out);
@@ -71,7 +75,7 @@ report_line(struct report *r, const char *format, ...)
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0)
-		queue(r, "acp-conduct", buf_slice(&text));
+		queue(r, r->tool, buf_slice(&text));
 	va_end(args);
 }
 
@@ -87,7 +91,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	/* The last piece of a long line may be just its newline. */
 	if (got == INPUT_PIECE && text.n == 0)
 		return true;
-	/* A line that begins with the component's name needs no other name. */
+	/* A line that begins with the child's name needs no other name. */
 	if (text.n > n + 2 && memcmp(text.p, s->name, n) == 0 && memcmp(text.p + n, ": ", 2) == 0)
 		named = slice(text.p + n + 2, text.n - n - 2);
 	else
@@ -99,10 +103,21 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	return true;
 }
 
+static void
+on_event(void *arg, enum endpoint_event event)
+{
+	struct report_source *s = arg;
+
+	(void)event;
+	if (s->changed)
+		s->changed(s->arg);
+}
+
 int
 report_source_open(struct report_source *s, struct report *r, const char *name, int fd)
 {
 	s->tail.n = 0;
-	*s = (struct report_source){.report = r, .name = name, .tail = s->tail, .in = {.line = on_line, .arg = s}};
+	*s = (struct report_source){.changed = s->changed, .arg = s->arg, .report = r, .name = name, .tail = s->tail,
+		.in = {.line = on_line, .event = on_event, .arg = s}};
 	return endpoint_open(&s->in, r->loop, fd, -1, LINE_LIMIT);
 }
