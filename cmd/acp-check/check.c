@@ -76,7 +76,7 @@ has_connections(const struct message *s)
 static void
 check_schema(struct check *c, const struct message *s)
 {
-	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
+	const struct schema *schema = schema_of(c->conn.version, c->options->unstable);
 	struct slice method = message_method(s), params = s->msg.params;
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
@@ -102,7 +102,7 @@ check_schema(struct check *c, const struct message *s)
 		name = text_of_string(method);
 		first = text_next(&name);
 		if (first != '_' && !(first == '$' && text_next(&name) == '/'))
-			check_report(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
+			check_report(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(c->conn.version, true), method) ?
 				"a method of the stable schema (--unstable knows it)" : "a method that the schema has, or one that begins with _", method);
 		check_node(c, 0, params, "params");
 	} else {

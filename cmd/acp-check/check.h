@@ -44,7 +44,7 @@ struct offers {
 
 /* The state of a connection that lib/session does not keep. Arrays have the side as index: the one that wrote on this wire. */
 struct connection {
-	unsigned version;      /* 0: not known yet */
+	unsigned version;      /* of the protocol, 1 or 2; 1 before initialize */
 	bool initialized;      /* initialize was sent */
 	bool enveloped;        /* its first message came in an envelope */
 	bool partial;          /* earlier messages may be missing */
@@ -137,8 +137,6 @@ void check_locate(struct check *, const struct session_message *);
 bool check_is_complete(const struct check *);
 /* Does the side advertise this capability, a path such as "session.fork"? */
 bool check_advertises(const struct check *, enum acp_side, const char *capability);
-/* The version of the protocol, 1 or 2; 1 if it is not known. */
-unsigned check_version(const struct check *);
 
 /* Finds the next element of an array. False: there is none, or the value is not an array. */
 bool check_next(struct json_iter *, struct slice *element);

@@ -72,7 +72,7 @@ offer(void *arg, struct slice name)
 void
 coverage_offer(struct check *c)
 {
-	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
+	const struct schema *schema = schema_of(c->conn.version, c->options->unstable);
 	struct offer o = {.check = c};
 	struct slice name;
 
@@ -84,7 +84,7 @@ coverage_offer(struct check *c)
 			offer(&o, name);
 	}
 	for (o.kind = COVERED_UPDATE; o.kind < COVERED_KINDS; o.kind++) {
-		bool idle = o.kind == COVERED_STOP && check_version(c) == 2;
+		bool idle = o.kind == COVERED_STOP && c->conn.version == 2;
 
 		o.from = places[o.kind].from;
 		schema_names_of(schema, idle ? "\"session/update\"" : places[o.kind].method, idle ? SCHEMA_NOTIFICATION : places[o.kind].part,

@@ -13,13 +13,7 @@ check_begin(struct check *c, bool partial)
 	buf_free(&c->conn.logins);
 	free(c->conn.offers.at);
 	c->marks++;
-	c->conn = (struct connection){.version = c->options->protocol, .partial = partial};
-}
-
-unsigned
-check_version(const struct check *c)
-{
-	return c->conn.version == 2 ? 2 : 1;
+	c->conn = (struct connection){.version = c->options->protocol ? c->options->protocol : 1, .partial = partial};
 }
 
 bool
@@ -48,7 +42,7 @@ check_next(struct json_iter *it, struct slice *element)
 static enum acp_side
 sender(const struct check *c, const struct msg *m)
 {
-	const struct schema_method *known = m->kind == MSG_RESPONSE ? NULL : schema_method(schema_of(check_version(c), true), m->method);
+	const struct schema_method *known = m->kind == MSG_RESPONSE ? NULL : schema_method(schema_of(c->conn.version, true), m->method);
 	enum schema_side to = known ? known->parts[m->kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION].to : SCHEMA_NONE;
 
 	return to == SCHEMA_TO_AGENT ? ACP_CLIENT : to == SCHEMA_TO_CLIENT ? ACP_AGENT : ACP_UNKNOWN;
