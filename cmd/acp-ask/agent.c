@@ -154,8 +154,8 @@ ask_call(struct ask *a, struct slice request, struct buf *response)
 	struct slice method, params;
 	struct session_request *sent;
 
-	next_item(&it, &method);
-	next_item(&it, &params);
+	json_item(&it, &method);
+	json_item(&it, &params);
 	sent = ask_request(a, plain_of(method, &name), params);
 	response->n = 0;
 	if (sent)

@@ -143,8 +143,6 @@ struct slice json_in(const struct buf *);
 struct slice json_if(bool, const char *text);
 /* Returns the plain text of a JSON string as a C string, in room; "" of anything else. A NUL in the text becomes U+FFFD. */
 char *plain_of(struct slice string, struct buf *room);
-/* Gets the next element of an array. False: there is none, or the value is not an array. */
-bool next_item(struct json_iter *, struct slice *item);
 /* Makes a NULL-terminated list, to be freed: the words of first (or NULL), and the strings (or objects, as NAME=VALUE) of array. */
 char **words_new(char *const *first, struct slice array);
 void words_free(char **list);

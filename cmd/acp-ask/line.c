@@ -59,7 +59,7 @@ next_command(const char *text, int state)
 
 	if (state == 0)
 		it = (struct json_iter){.in = buf_slice(&typing->commands)};
-	while (next_item(&it, &command)) {
+	while (json_item(&it, &command)) {
 		SCOPED struct buf plain = {0};
 		const char *name = plain_of(json_get(command, "name"), &room);
 

@@ -172,7 +172,7 @@ show_question(struct question *q)
 		return;
 	}
 	show_note(q->ask, "permission: %s", show_known(q->ask, &q->request, "title", &room));
-	for (struct json_iter it = {.in = json_get(q->request.params, acp_options)}; next_item(&it, &option);)
+	for (struct json_iter it = {.in = json_get(q->request.params, acp_options)}; json_item(&it, &option);)
 		show_note(q->ask, "  %u) %s", ++n, plain_of(json_get(option, "name"), &room));
 	ask_line(q->ask, slice_of("number: "));
 }
@@ -234,7 +234,7 @@ answer_typed(struct ask *a, struct slice typed, bool ended)
 	}
 	if (!ended && (!bytes_number(&p, end, 9, &n) || p != end))
 		n = 0;
-	while (n && next_item(&it, &one))
+	while (n && json_item(&it, &one))
 		if (--n == 0 && json_get_string(one, acp_option_id).p)
 			option = one;
 	if (option.p || ended)

@@ -142,9 +142,9 @@ matches(struct slice is, struct slice wanted)
 			same = matches(json_get(is, plain_of(key, &a)), value);
 		return same;
 	case JSON_ARRAY:
-		while (same && next_item(&it, &value))
-			same = next_item(&other, &item) && matches(item, value);
-		return same && !next_item(&other, &item);
+		while (same && json_item(&it, &value))
+			same = json_item(&other, &item) && matches(item, value);
+		return same && !json_item(&other, &item);
 	default:
 		return same;
 	}

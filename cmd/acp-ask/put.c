@@ -62,14 +62,6 @@ plain_of(struct slice string, struct buf *room)
 	return room->p;
 }
 
-bool
-next_item(struct json_iter *it, struct slice *item)
-{
-	struct slice key;
-
-	return json_type(it->in) == JSON_ARRAY && json_next(it, &key, item);
-}
-
 char **
 words_new(char *const *first, struct slice array)
 {
@@ -84,7 +76,7 @@ words_new(char *const *first, struct slice array)
 		list[n] = NULL;
 		if (first && *first)
 			word = strdup(*first++);
-		else if (!next_item(&it, &item))
+		else if (!json_item(&it, &item))
 			return list;
 		else if (json_type(item) == JSON_OBJECT)
 			word = bytes_printf("%s=%s", plain_of(json_get(item, "name"), &text), plain_of(json_get(item, "value"), &value));

@@ -207,7 +207,7 @@ session_open(struct ask *a)
 		remember(a);
 	if (a->options->given.n && !ask_jq(a, "settings", buf_slice(&a->opened), &steps))
 		return false;
-	for (struct json_iter it = {.in = buf_slice(&steps)}; next_item(&it, &request);)
+	for (struct json_iter it = {.in = buf_slice(&steps)}; json_item(&it, &request);)
 		if (!must(a, request, &response))
 			return false;
 	return true;
@@ -224,7 +224,7 @@ print(struct ask *a, const char *function, struct slice input)
 
 	if (!ask_jq(a, function, input, &output))
 		return;
-	for (struct json_iter it = {.in = buf_slice(&output)}; next_item(&it, &line);)
+	for (struct json_iter it = {.in = buf_slice(&output)}; json_item(&it, &line);)
 		show_line(a, slice_of(plain_of(line, &room)));
 	if (json_type(buf_slice(&output)) == JSON_OBJECT) {
 		need(json_indent(&room, buf_slice(&output), 0, buf_add_slice));
@@ -266,11 +266,11 @@ session_probe(struct ask *a)
 	if (!ask_jq(a, "probes", slice_of(session ? "true" : "false"), &probes))
 		return;
 	need(json_format(&tried, "["));
-	for (struct json_iter it = {.in = buf_slice(&probes)}; !a->over && next_item(&it, &probe);) {
+	for (struct json_iter it = {.in = buf_slice(&probes)}; !a->over && json_item(&it, &probe);) {
 		const char *member = ask_call(a, probe, &response);
 		struct json_iter first = {.in = probe};
 
-		if (!member && next_item(&first, &method)) {
+		if (!member && json_item(&first, &method)) {
 			ask_report(a, "%s: no response", plain_of(method, &room));
 			break;
 		}
@@ -282,7 +282,7 @@ session_probe(struct ask *a)
 		{"commands", buf_slice(&a->commands)});
 	if (!ask_jq(a, "broken", buf_slice(&all), &probes))
 		return;
-	for (struct json_iter it = {.in = buf_slice(&probes)}; next_item(&it, &probe);)
+	for (struct json_iter it = {.in = buf_slice(&probes)}; json_item(&it, &probe);)
 		ask_report(a, "%s", plain_of(probe, &room));
 	print(a, "report", buf_slice(&all));
 }

@@ -64,7 +64,7 @@ show_notes(struct ask *a, struct slice notes)
 	SCOPED struct buf room = {0};
 	struct slice note;
 
-	for (struct json_iter it = {.in = notes}; next_item(&it, &note);)
+	for (struct json_iter it = {.in = notes}; json_item(&it, &note);)
 		show_note(a, "%s", plain_of(note, &room));
 }
 
@@ -292,7 +292,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 	size_t skip = 0;
 
 	if (whole) {
-		for (struct json_iter it = {.in = content}; next_item(&it, &block);)
+		for (struct json_iter it = {.in = content}; json_item(&it, &block);)
 			put_slice(&all, block_text(block, &room));
 		skip = bytes_shown(m, buf_slice(&all));
 		if (all.n && !skip && m->solid) {
@@ -307,7 +307,7 @@ show_agent_text(struct ask *a, struct slice update, bool whole)
 	}
 	if (json_type(content) == JSON_OBJECT)
 		show_block(a, m, content, &skip);
-	for (struct json_iter it = {.in = content}; next_item(&it, &block);)
+	for (struct json_iter it = {.in = content}; json_item(&it, &block);)
 		show_block(a, m, block, &skip);
 }
 

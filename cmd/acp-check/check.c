@@ -28,7 +28,7 @@ is_acp_server(const struct check *c, const char *path)
 
 	if (strncmp(path, servers, strlen(servers)) != 0)
 		return false;
-	for (unsigned long n = strtoul(path + strlen(servers), NULL, 10) + 1; n > 0 && check_next(&it, &server); n--)
+	for (unsigned long n = strtoul(path + strlen(servers), NULL, 10) + 1; n > 0 && json_item(&it, &server); n--)
 		;
 	return json_string_is(json_get(server, "type"), "acp");
 }

@@ -138,9 +138,6 @@ bool check_is_complete(const struct check *);
 /* Does the side advertise this capability, a path such as "session.fork"? */
 bool check_advertises(const struct check *, enum acp_side, const char *capability);
 
-/* Finds the next element of an array. False: there is none, or the value is not an array. */
-bool check_next(struct json_iter *, struct slice *element);
-
 /* Frees the memory of a check. */
 void check_close(struct check *);
 /* check.c: checks a message, after its events. */

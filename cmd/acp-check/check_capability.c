@@ -125,7 +125,7 @@ check_items(struct check *c, enum named of, struct slice list, const char *membe
 	struct json_iter it = {.in = list};
 	struct slice value;
 
-	while (check_next(&it, &value))
+	while (json_item(&it, &value))
 		check_need(c, of, json_get(value, member), path);
 }
 
@@ -154,7 +154,7 @@ check_system_prompt(struct check *c, struct slice prompt)
 
 	if (json_type(content) == JSON_ARRAY && json_is_empty(content))
 		check_report(c, RULE_SYSTEM_PROMPT, "params.systemPrompt.content", "a block", content);
-	while (check_next(&it, &block)) {
+	while (json_item(&it, &block)) {
 		struct slice type = json_get_string(block, "type");
 
 		if (type.p && !json_string_is(type, "text"))
@@ -170,7 +170,7 @@ check_changes(struct check *c, struct slice changes)
 	struct json_iter it = {.in = changes};
 	struct slice change;
 
-	while (json_string_is(kind, "full") && check_next(&it, &change))
+	while (json_string_is(kind, "full") && json_item(&it, &change))
 		if (json_type(json_get(change, "range")) == JSON_OBJECT) {
 			check_report(c, RULE_CAPABILITY, "params.contentChanges[].range", "no range: syncKind is full", json_get(change, "range"));
 			return;

@@ -95,7 +95,7 @@ check_unique(struct check *c, enum rule_id rule, struct slice list, const char *
 	struct slice item;
 	uint64_t seen[MOST], digest;
 
-	for (size_t n = 0, i; n < MOST && check_next(&it, &item);) {
+	for (size_t n = 0, i; n < MOST && json_item(&it, &item);) {
 		struct slice name = json_get_string(item, member);
 
 		if (!name.p)
@@ -120,7 +120,7 @@ check_commands(struct check *c, struct slice list, const char *path)
 	if (c->conn.version != 2)
 		return;
 	check_unique(c, RULE_COMMAND_NAME, list, "name", path);
-	while (check_next(&it, &item)) {
+	while (json_item(&it, &item)) {
 		struct slice name = json_get_string(item, "name"), text = json_text(name, &c->text);
 
 		for (size_t i = 0; i < text.n; i++)
@@ -144,7 +144,7 @@ offer_modes(struct check *c, struct slice session, struct slice modes)
 	check_unique(c, RULE_NOT_UNIQUE, list, "id", "result.modes.availableModes[].id");
 	offer(c, ALL_MODES, session, none, none);
 	offer(c, MODE, session, json_get(modes, "currentModeId"), none);
-	while (check_next(&it, &mode))
+	while (json_item(&it, &mode))
 		offer(c, MODE, session, json_get(mode, "id"), none);
 }
 
@@ -158,7 +158,7 @@ offer_values(struct check *c, struct slice session, struct slice option, struct 
 
 	if (c->conn.version == 2)
 		check_unique(c, RULE_NOT_UNIQUE, values, "value", "configOptions[].options[].value");
-	while (check_next(&it, &item)) {
+	while (json_item(&it, &item)) {
 		struct slice value = json_get_string(item, "value"), group = json_get(item, "options");
 
 		if (json_type(group) == JSON_ARRAY && !value.p)
@@ -183,7 +183,7 @@ offer_options(struct check *c, struct slice session, struct slice list, const ch
 	check_unique(c, RULE_NOT_UNIQUE, list, member, path);
 	if (json_type(list) == JSON_ARRAY && !json_is_empty(list))
 		offer(c, ALL_OPTIONS, session, none, none);
-	while (check_next(&it, &option)) {
+	while (json_item(&it, &option)) {
 		struct slice id = json_get_string(option, member), current = json_get_string(option, "currentValue");
 
 		if (!id.p)
@@ -224,7 +224,7 @@ login_method(const struct check *c, struct slice id)
 	struct json_iter it = {.in = buf_slice(&c->conn.logins)};
 	struct slice method;
 
-	while (check_next(&it, &method)) {
+	while (json_item(&it, &method)) {
 		struct slice own = json_get_string(method, c->conn.version == 2 ? "methodId" : "id");
 
 		if (id.p ? own.p && json_string_eq(own, id) : !json_string_is(json_get(method, "type"), "terminal"))
@@ -262,7 +262,7 @@ check_encoding(struct check *c, struct slice chosen, const char *path)
 
 	if (c->conn.capabilities[ACP_CLIENT].n == 0 || !json_string_in(chosen, others))
 		return;
-	while (check_next(&it, &encoding))
+	while (json_item(&it, &encoding))
 		if (json_string_eq(encoding, chosen))
 			return;
 	check_report(c, RULE_CAPABILITY, path, "one of the client's positionEncodings", chosen);
@@ -276,7 +276,7 @@ see_initialized(struct check *c, struct slice result)
 	struct json_iter it = {.in = json_get(result, "authMethods")};
 
 	check_unique(c, RULE_NOT_UNIQUE, it.in, v2 ? "methodId" : "id", "result.authMethods[].id");
-	while (v2 && check_next(&it, &method))
+	while (v2 && json_item(&it, &method))
 		check_unique(c, RULE_NOT_UNIQUE, json_get(method, "env"), "name", "result.authMethods[].env[].name");
 	check_encoding(c, json_get(can, "positionEncoding"), v2 ? "result.capabilities.positionEncoding" :
 		"result.agentCapabilities.positionEncoding");
@@ -293,7 +293,7 @@ see_list(struct check *c, struct slice result)
 
 	if (cursor.p)
 		offer(c, CURSOR, none, cursor, none);
-	while (archives && check_next(&it, &item)) {
+	while (archives && json_item(&it, &item)) {
 		enum json_type type = json_type(json_get(item, "archived"));
 
 		if (type == JSON_TRUE || type == JSON_FALSE)
@@ -350,7 +350,7 @@ check_background(struct check *c, struct slice session, struct slice update)
 	data->background |= json_type(list) == JSON_ARRAY;
 	if (s->how != SESSION_NEW || !check_is_complete(c) || c->conn.forgot_call || c->conn.forgot_session)
 		return;
-	while (check_next(&it, &item)) {
+	while (json_item(&it, &item)) {
 		struct slice call = json_get_string(item, "toolCallId"), terminal = json_get_string(item, "terminalId");
 
 		if (call.p && json_string_is(json_get(item, "type"), "tool_call") && !session_call_find(c->watch->sessions, s, call))
@@ -449,7 +449,7 @@ see_result(struct check *c, const struct message *s)
 		see_list(c, result);
 	else if (json_string_is(method, "providers/list"))
 		it.in = json_get(result, "providers");
-	while (check_next(&it, &item))
+	while (json_item(&it, &item))
 		offer(c, json_type(json_get(item, "required")) == JSON_TRUE ? REQUIRED : OPTIONAL, none, json_get(item, "providerId"), none);
 	if (!s->request || !(acp_opens_session(s->request->what) || s->request->what == ACP_SESSION_SET_CONFIG))
 		return;

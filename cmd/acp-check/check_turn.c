@@ -276,7 +276,7 @@ is_offered(struct slice options, struct slice id)
 	struct json_iter it = {.in = options};
 	struct slice option;
 
-	while (check_next(&it, &option))
+	while (json_item(&it, &option))
 		if (json_string_eq(json_get(option, acp_option_id), id))
 			return true;
 	return false;

@@ -110,7 +110,7 @@ use_all(struct check *c, enum covered_kind kind, struct slice list)
 	struct json_iter it = {.in = list};
 	struct slice value;
 
-	while (check_next(&it, &value))
+	while (json_item(&it, &value))
 		use(c, kind, places[kind].from, json_get(value, places[kind].member));
 }
 

@@ -74,7 +74,7 @@ add_arguments(struct mcp *m, struct buf *to, struct slice list)
 	struct json_iter it = {.in = list};
 	struct slice value;
 
-	while (check_next(&it, &value))
+	while (json_item(&it, &value))
 		if (add_argument(m, to, value) < 0)
 			return -1;
 	return 0;
@@ -145,7 +145,7 @@ see_response(struct figures *f, const struct session_message *seen)
 		struct slice value;
 
 		reach(f, STAGE_LISTED);
-		while (check_next(&it, &value))
+		while (json_item(&it, &value))
 			f->tools++;
 	} else if (json_string_is(r->method, "tools/call")) {
 		f->responses++;
@@ -194,7 +194,7 @@ message(struct watch *w, const struct message *original, const struct session_me
 		return 0;
 	if (acp_opens_session(msg->what)) {
 		s->session = true;
-		while (!seen->copy && check_next(&it, &value))
+		while (!seen->copy && json_item(&it, &value))
 			if (declare(m, value) < 0)
 				return -1;
 	} else if (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover")) {

@@ -30,14 +30,6 @@ check_advertises(const struct check *c, enum acp_side side, const char *capabili
 	return type == JSON_TRUE || type == JSON_OBJECT;
 }
 
-bool
-check_next(struct json_iter *it, struct slice *element)
-{
-	struct slice key;
-
-	return json_type(it->in) == JSON_ARRAY && json_next(it, &key, element);
-}
-
 /* Finds the sender of a message by the schema, for streams that do not say who sent it. */
 static enum acp_side
 sender(const struct check *c, const struct msg *m)

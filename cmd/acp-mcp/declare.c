@@ -70,11 +70,11 @@ is_acp(struct slice declaration)
 bool
 declare_any(const struct mcp *m, const struct msg *request)
 {
-	struct slice servers = json_get(request->params, acp_mcp_servers), key, one;
-	struct json_iter i = {.in = servers};
+	struct json_iter i = {.in = json_get(request->params, acp_mcp_servers)};
 	bool any = m->options->nprovided > 0;
+	struct slice one;
 
-	while (!any && json_type(servers) == JSON_ARRAY && json_next(&i, &key, &one))
+	while (!any && json_item(&i, &one))
 		any = is_acp(one);
 	return any;
 }

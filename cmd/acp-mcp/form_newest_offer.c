@@ -100,11 +100,11 @@ static void
 subscribe(struct conn *c, struct slice uris)
 {
 	struct json_iter i = {.in = uris};
-	struct slice key, uri;
 	SCOPED struct buf params = {0};
 	char id[SLICE_DIGITS];
+	struct slice uri;
 
-	while (json_type(uris) == JSON_ARRAY && json_next(&i, &key, &uri)) {
+	while (json_item(&i, &uri)) {
 		params.n = 0;
 		mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p));
 		conn_send(c, slice_digits(++c->last, id), slice_of("\"resources/subscribe\""), buf_slice(&params));

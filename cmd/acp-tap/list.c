@@ -208,7 +208,7 @@ static int
 message(struct watch *w, const struct message *m, const struct session_message *seen)
 {
 	struct entry *e = &((struct list *)w->state)->entry;
-	struct slice title = json_path(m->msg.params, "update.title"), key, block;
+	struct slice title = json_path(m->msg.params, "update.title"), block;
 	struct json_iter prompt = {.in = json_get(m->msg.params, "prompt")};
 	int r = usage_may_matter(&((struct list *)w->state)->words, m->msg.text) ? usage_message(e->usage, seen) : 0;
 
@@ -220,7 +220,7 @@ message(struct watch *w, const struct message *m, const struct session_message *
 		e->title.n = 0;
 		r |= keep(&e->title, title);
 	}
-	if (m->msg.what == ACP_SESSION_PROMPT && json_type(prompt.in) == JSON_ARRAY && json_next(&prompt, &key, &block))
+	if (m->msg.what == ACP_SESSION_PROMPT && json_item(&prompt, &block))
 		r |= keep(&e->title, json_get(block, "text"));
 	return r ? -1 : 0;
 }

@@ -12,9 +12,9 @@ static struct slice
 find_option(const struct respond *r, size_t i)
 {
 	struct json_iter it = {.in = json_get(buf_slice(&((const struct ask *)r->question->question->data)->params), acp_options)};
-	struct slice key, option;
+	struct slice option;
 
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &option))
+	while (json_item(&it, &option))
 		if (json_get_string(option, acp_option_id).p && i-- == 0)
 			return option;
 	return slice(NULL, 0);

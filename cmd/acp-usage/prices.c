@@ -125,12 +125,12 @@ static void
 read_ranges(struct tariff *to, struct slice tiers, uint64_t context)
 {
 	struct json_iter it = {.in = tiers}, bounds;
-	struct slice key, tier, from;
+	struct slice tier, from;
 	uint64_t n;
 
-	while (json_type(tiers) == JSON_ARRAY && json_next(&it, &key, &tier)) {
+	while (json_item(&it, &tier)) {
 		bounds = (struct json_iter){.in = json_type(tier) == JSON_OBJECT ? json_get(tier, "range") : slice(NULL, 0)};
-		if (json_type(bounds.in) == JSON_ARRAY && json_next(&bounds, &key, &from) && json_u64(from, &n) && n <= context)
+		if (json_item(&bounds, &from) && json_u64(from, &n) && n <= context)
 			read_tariff(to, tier, "");
 	}
 }

@@ -327,9 +327,9 @@ struct slice
 acp_find_option(struct slice params, const char *member, const char *value)
 {
 	struct json_iter it = {.in = json_get(params, acp_options)};
-	struct slice key, option;
+	struct slice option;
 
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &option))
+	while (json_item(&it, &option))
 		if (json_get_string(option, acp_option_id).p && json_string_is(json_get(option, member), value))
 			return option;
 	return slice(NULL, 0);

@@ -53,6 +53,8 @@ struct json_iter {
 	const char *at;
 };
 bool json_next(struct json_iter *, struct slice *key, struct slice *value);
+/* As json_next, for the next element of an array. False also if the value is not an array. */
+bool json_item(struct json_iter *, struct slice *item);
 
 /*
  * json_next in two steps, so that a caller can enter a value without a search for its end: json_step goes to the next member's value; then

@@ -186,6 +186,14 @@ json_next(struct json_iter *it, struct slice *key, struct slice *value)
 	return true;
 }
 
+bool
+json_item(struct json_iter *it, struct slice *item)
+{
+	struct slice key;
+
+	return json_type(it->in) == JSON_ARRAY && json_next(it, &key, item);
+}
+
 /* The index of the key that is this name; nkeys: none. Most names have no escapes, and differ in their first byte. */
 static size_t
 which(const char *const *keys, size_t nkeys, struct slice name)

@@ -170,9 +170,9 @@ chosen_model(struct slice options)
 {
 	static const char *const names[] = {"category", "id", "configId", "currentValue"};
 	struct json_iter it = {.in = options}, in;
-	struct slice key, option, v[4], found = {0};
+	struct slice option, v[4], found = {0};
 
-	while (json_type(options) == JSON_ARRAY && json_next(&it, &key, &option)) {
+	while (json_item(&it, &option)) {
 		in = (struct json_iter){.in = option};
 		if (json_type(option) != JSON_OBJECT || !json_pick(&in, names, 4, v) || !is_string(v[3]))
 			continue;

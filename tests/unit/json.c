@@ -646,6 +646,14 @@ test_walking(void)
 	CHECK(!json_next(&it, &key, &value));
 	it = (struct json_iter){.in = slice_of("\"a\"")};
 	CHECK(!json_next(&it, &key, &value));
+	n = 0;
+	for (it = (struct json_iter){.in = array}; json_item(&it, &value); n++)
+		CHECK(n < 5 && slice_is(value, elements[n]));
+	CHECK(n == 5);
+	it = (struct json_iter){.in = object};
+	CHECK(!json_item(&it, &value));
+	it = (struct json_iter){.in = {0}};
+	CHECK(!json_item(&it, &value));
 	CHECK(slice_is(json_get(object, "a"), "1") &&
 		slice_is(json_get(object, "b\n"), "[1,{\"x\":\"]}\\\"\"}]"));
 	CHECK(json_get(object, "z").p == NULL && json_get(object, "").p == NULL &&
