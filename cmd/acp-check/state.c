@@ -30,16 +30,6 @@ check_advertises(const struct check *c, enum acp_side side, const char *capabili
 	return type == JSON_TRUE || type == JSON_OBJECT;
 }
 
-/* Finds the sender of a message by the schema, for streams that do not say who sent it. */
-static enum acp_side
-sender(const struct check *c, const struct msg *m)
-{
-	const struct schema_method *known = m->kind == MSG_RESPONSE ? NULL : schema_method(schema_of(c->conn.version, true), m->method);
-	enum schema_side to = known ? known->parts[m->kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION].to : SCHEMA_NONE;
-
-	return to == SCHEMA_TO_AGENT ? ACP_CLIENT : to == SCHEMA_TO_CLIENT ? ACP_AGENT : ACP_UNKNOWN;
-}
-
 void
 check_locate(struct check *c, const struct session_message *seen)
 {
@@ -49,7 +39,7 @@ check_locate(struct check *c, const struct session_message *seen)
 		return;
 	c->message = seen->message;
 	c->message.t = w->t;
-	c->message.from = seen->role == ACP_UNKNOWN ? sender(c, &seen->message.msg) : seen->role;
+	c->message.from = seen->role;
 	/* Responses to enveloped requests come without an envelope. If the request is unknown, it is taken for an enveloped one. */
 	if (seen->message.msg.kind == MSG_RESPONSE && !seen->request && c->conn.enveloped)
 		c->message.from = acp_other_side(c->message.from);
