@@ -50,15 +50,6 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-struct asked {
-	struct replay_options o;
-	enum { AS_AGENT, AS_CLIENT } as;
-	int match;              /* --match; -1: not given */
-	unsigned format;        /* index of formats */
-};
-
-static const char *const formats[] = {"text", "json", "junit", NULL};
-
 static void
 set_speed(const struct cli_argument *t)
 {
@@ -91,25 +82,25 @@ set_until(const struct cli_argument *t)
 }
 
 static const struct cli_option options[] = {
-	{"as", 0, CLI_WORD(struct asked, as, "agent", "client")},
-	{"match", 0, CLI_WORD_OF(struct asked, match, match_names)},
-	{"normalize", 0, CLI_TEXT(struct asked, o.program)},
-	{"keep-paths", 0, CLI_FLAG(struct asked, o.keep_paths)},
-	{"on-miss", 0, CLI_WORD(struct asked, o.on_miss, "error", "wait", "next")},
-	{"speed", 0, CLI_PARSE_AT(set_speed, double, struct asked, o.speed)},
-	{"max-pause", 0, CLI_DURATION(struct asked, o.max_pause)},
-	{"start", 0, CLI_COUNT(struct asked, o.start), .least = 1},
-	{"until", 0, CLI_PARSE_AT(set_until, struct replay_options, struct asked, o)},
-	{"loop", 0, CLI_FLAG(struct asked, o.loop)},
-	{"record", 0, CLI_TEXT(struct asked, o.record)},
-	{"check", 0, CLI_FLAG(struct asked, o.check)},
-	{"format", 'f', CLI_WORD_OF(struct asked, format, formats)},
-	{"update", 0, CLI_FLAG(struct asked, o.update)},
-	{"hop", 0, CLI_TEXT(struct asked, o.hop)},
-	{"env", 0, CLI_FLAG(struct asked, o.environment)},
-	{"max-line", 0, CLI_BYTES(struct asked, o.limit)},
-	{"timeout", 0, CLI_DURATION(struct asked, o.timeout), .least = 1},
-	{"grace", 0, CLI_DURATION(struct asked, o.grace)},
+	{"as", 0, CLI_WORD(struct replay_options, as, "agent", "client")},
+	{"match", 0, CLI_WORD_OF(struct replay_options, match, match_names)},
+	{"normalize", 0, CLI_TEXT(struct replay_options, program)},
+	{"keep-paths", 0, CLI_FLAG(struct replay_options, keep_paths)},
+	{"on-miss", 0, CLI_WORD(struct replay_options, on_miss, "error", "wait", "next")},
+	{"speed", 0, CLI_PARSE_AT(set_speed, double, struct replay_options, speed)},
+	{"max-pause", 0, CLI_DURATION(struct replay_options, max_pause)},
+	{"start", 0, CLI_COUNT(struct replay_options, start), .least = 1},
+	{"until", 0, CLI_PARSE(set_until)},
+	{"loop", 0, CLI_FLAG(struct replay_options, loop)},
+	{"record", 0, CLI_TEXT(struct replay_options, record)},
+	{"check", 0, CLI_FLAG(struct replay_options, check)},
+	{"format", 'f', CLI_WORD_OF(struct replay_options, format, replay_formats)},
+	{"update", 0, CLI_FLAG(struct replay_options, update)},
+	{"hop", 0, CLI_TEXT(struct replay_options, hop)},
+	{"env", 0, CLI_FLAG(struct replay_options, environment)},
+	{"max-line", 0, CLI_BYTES(struct replay_options, limit)},
+	{"timeout", 0, CLI_DURATION(struct replay_options, timeout), .least = 1},
+	{"grace", 0, CLI_DURATION(struct replay_options, grace)},
 	{0},
 };
 
@@ -135,17 +126,16 @@ read_operands(char **words, struct replay_options *o)
 
 /* Checks the options together, and sets what follows from several of them. */
 static void
-finish_options(struct asked *asked, const struct cli_line *line)
+finish_options(struct replay_options *o, const struct cli_line *line)
 {
-	struct replay_options *o = &asked->o;
 	struct stat st;
 	char *why;
 
-	o->us = asked->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
+	o->us = o->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
 	if (o->program && !(o->normalize = normalize_new(o->program, &why)))
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, replay_name, "--normalize: %s", why ? why : strerror(ENOMEM));
-	o->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
-	o->format = formats[asked->format];
+	if (o->us == ACP_CLIENT && !cli_has(line, "--match"))
+		o->match = MATCH_SHAPE;
 	cli_files(line);
 	home_files(line);
 	read_operands(line->words, o);
@@ -158,17 +148,17 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {replay_name, help, options};
-	struct asked asked = {.match = -1, .o = {.limit = MAX_LINE, .grace = GRACE, .max_pause = UINT64_MAX}};
+	struct replay_options o = {.limit = MAX_LINE, .grace = GRACE, .match = MATCH_PARAMS, .max_pause = UINT64_MAX};
 	struct cli_line line;
 	int status;
 
 	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
-	cli_read(&tool, argc, argv, &asked, &line);
+	cli_read(&tool, argc, argv, &o, &line);
 	cli_check(&line, rules);
-	finish_options(&asked, &line);
-	status = peer_run(&asked.o);
-	select_free(asked.o.glob);
-	normalize_free(asked.o.normalize);
+	finish_options(&o, &line);
+	status = peer_run(&o);
+	select_free(o.glob);
+	normalize_free(o.normalize);
 	return status;
 }

@@ -49,7 +49,7 @@ close_output(struct peer *p)
 	if (p->closed || endpoint_can_write(&p->live))
 		return;
 	p->closed = true;
-	recorder_put(p->player.recorder, RECORD_EOF, p->player.us, slice(NULL, 0));
+	recorder_put(p->player.recorder, RECORD_EOF, p->player.plan.us, slice(NULL, 0));
 	if (!p->ended && p->options->us == ACP_CLIENT)
 		loop_add_timer(p->loop, &p->grace, p->options->grace);
 }
@@ -58,7 +58,7 @@ static void
 input_ended(struct peer *p)
 {
 	if (!p->player.left)
-		recorder_put(p->player.recorder, RECORD_EOF, p->player.them, slice(NULL, 0));
+		recorder_put(p->player.recorder, RECORD_EOF, p->player.plan.them, slice(NULL, 0));
 	p->player.left = true;
 }
 
@@ -123,7 +123,7 @@ timed_out(void *arg)
 		return;
 	p->player.timed_out = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
-		cli_warn(replay_name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
+		cli_warn(replay_name, "the %s did not %s within --timeout", acp_side_name(p->player.plan.them),
 			p->play == PLAY_FULL ? "read" : "end");
 		p->done = true;
 		loop_stop(p->loop);
@@ -163,7 +163,7 @@ live_event(void *arg, enum endpoint_event event)
 	struct peer *p = arg;
 
 	if (event == ENDPOINT_ENDED && p->live.in.error)
-		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
+		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.plan.them), strerror(p->live.in.error));
 	if (event == ENDPOINT_ENDED)
 		input_ended(p);
 	/* A client that does not read any more has left. The end of an agent's output shows its end. */
@@ -281,7 +281,7 @@ failed:
 static int
 exit_status(struct peer *p)
 {
-	const char *them = acp_side_name(p->player.them), *kept = NULL;
+	const char *them = acp_side_name(p->player.plan.them), *kept = NULL;
 	char words[64];
 	int differs;
 

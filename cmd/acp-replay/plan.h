@@ -11,6 +11,8 @@
 #include "lib/match/normalize.h"
 
 static const char replay_name[] = "acp-replay";
+/* The formats of the report of --check. */
+static const char *const replay_formats[] = {"text", "json", "junit", NULL};
 
 /* The response to a request that the recording does not have. */
 enum on_miss { MISS_ERROR, MISS_WAIT, MISS_NEXT };
@@ -25,7 +27,8 @@ struct replay_options {
 	uint64_t grace;         /* us */
 	uint64_t timeout;       /* us; 0: none */
 	/* the play */
-	enum acp_side us;
+	enum { AS_AGENT, AS_CLIENT } as; /* --as */
+	enum acp_side us;            /* the side of --as */
 	enum match match;            /* of a client's requests */
 	const char *program;         /* --normalize; or NULL: */
 	struct normalize *normalize;
@@ -40,7 +43,7 @@ struct replay_options {
 	/* the output */
 	const char *record;     /* --record; or NULL */
 	bool check, update;     /* --check; --update: replaces the file of path */
-	const char *format;     /* of the report */
+	unsigned format;        /* of the report: the index of replay_formats */
 };
 
 /* peer.c: plays the recording. Reports errors on stderr, and returns the exit status. */

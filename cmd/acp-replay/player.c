@@ -26,8 +26,6 @@ player_open(struct player *p, const struct replay_options *o, struct endpoint *o
 	p->options = o;
 	p->out = out;
 	p->err = err;
-	p->us = o->us;
-	p->them = acp_other_side(o->us);
 	p->ours = requests_new();
 	p->ids = ids_new(o->keep_paths);
 	if (!p->ours || !p->ids)
@@ -67,7 +65,7 @@ was_missed(const struct player *p, uint32_t i)
 	if (flags & PART_OURS)
 		return item->kind != MSG_RESPONSE || item->pair == ITEM_NONE || p->plan.parts[item->pair].flags & PART_DONE ||
 			was_missed(p, item->pair);
-	if (p->us == ACP_CLIENT)
+	if (p->plan.us == ACP_CLIENT)
 		return item->kind != MSG_NOTIFICATION || i >= plan_lane(&p->plan, i)->walked;
 	return flags & PART_NEEDED;
 }
@@ -89,7 +87,7 @@ static enum play
 abandon(struct player *p)
 {
 	const char *why = p->timed_out ? "no message came within --timeout" : p->interrupted ? "stopped by a signal"
-		: p->us == ACP_AGENT ? "the client left" : "the agent left";
+		: p->plan.us == ACP_AGENT ? "the client left" : "the agent left";
 	uint32_t item = player_first_awaited(p, NULL, false);
 	uint64_t line = player_item(p, item != ITEM_NONE ? item : (uint32_t)p->plan.items.n - 1)->line, ours = 0, theirs = 0;
 	SCOPED struct buf what = {0};
@@ -100,7 +98,7 @@ abandon(struct player *p)
 	for (uint32_t i = 0; i < p->plan.items.n; i++)
 		*(p->plan.parts[i].flags & PART_OURS ? &ours : &theirs) += was_missed(p, i);
 	player_warn(p, false, line, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
-		(unsigned long long)theirs, acp_side_name(p->them), (unsigned long long)ours, acp_side_name(p->us));
+		(unsigned long long)theirs, acp_side_name(p->plan.them), (unsigned long long)ours, acp_side_name(p->plan.us));
 	return PLAY_ABANDONED;
 }
 
@@ -115,7 +113,7 @@ player_finish(struct player *p, bool over)
 		player_warn(p, true, w->line, "no response was sent: the recording ended before this request was due");
 		p->missed = true;
 	}
-	while (over && p->us == ACP_CLIENT && (item = plan_next_theirs(&p->plan, NULL, item)) != ITEM_NONE) {
+	while (over && p->plan.us == ACP_CLIENT && (item = plan_next_theirs(&p->plan, NULL, item)) != ITEM_NONE) {
 		if (player_item(p, item)->kind != MSG_REQUEST)
 			continue;
 		what.n = 0;
@@ -135,7 +133,7 @@ pass_end(struct player *p, enum play *play)
 	struct request *r = NULL;
 
 	if (plan->end < plan->items.n) {
-		*play = player_item(p, plan->end)->from == p->us ? PLAY_LEAVE : PLAY_WAITING;
+		*play = player_item(p, plan->end)->from == p->plan.us ? PLAY_LEAVE : PLAY_WAITING;
 		if (*play == PLAY_WAITING && !p->left)
 			return false;
 		plan_pass(plan);
@@ -165,7 +163,7 @@ is_played(struct player *p)
 
 	if (plan_first(&p->plan) < p->plan.end)
 		return false;
-	for (size_t i = 0; p->us == ACP_CLIENT && i < p->plan.nlanes; i++)
+	for (size_t i = 0; p->plan.us == ACP_CLIENT && i < p->plan.nlanes; i++)
 		waits |= player_wants_more(p, &p->plan.lanes[i], p->plan.end);
 	return !waits;
 }

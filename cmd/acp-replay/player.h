@@ -42,7 +42,6 @@ int recorder_end(struct recorder *, bool played, const char *kept);
 struct player {
 	const struct replay_options *options;
 	struct endpoint *out, *err; /* to the live side; stderr */
-	enum acp_side us, them;
 	struct recorder *recorder; /* or NULL */
 	uint64_t now;              /* us; the caller sets it before each call */
 	uint64_t wake;             /* call player_play again at this time, us; 0: nothing is due by itself */

@@ -14,7 +14,7 @@ enum { NEAR = 64, FAR = 32 };
 struct compare
 player_comparison(const struct player *p, uint32_t item, bool (*differs)(void *, const struct difference *), void *arg)
 {
-	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->them,
+	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->plan.them,
 		.what = (enum acp_method)player_item(p, item)->what, .session = plan_lane(&p->plan, item)->session, .differs = differs,
 		.arg = arg};
 }
@@ -24,7 +24,7 @@ static enum normalized
 normalized(struct player *p, const struct request *r, const struct msg *m, struct buf *to)
 {
 	char *why = NULL;
-	enum normalized n = normalize_message(p->options->normalize, p->them, m, r, to, &why);
+	enum normalized n = normalize_message(p->options->normalize, p->plan.them, m, r, to, &why);
 
 	if (n != NORMALIZE_FAILED || !why)
 		return n;
@@ -71,7 +71,7 @@ fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
 
 	*close = true;
 	/* A client always responds: if nothing fits, as to the next request of the method. */
-	if (p->us == ACP_CLIENT)
+	if (p->plan.us == ACP_CLIENT)
 		c.match = MATCH_PARAMS;
 	if (c.session.p && session.p &&
 		ids_judge(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, c.session, session) == IDS_CONFLICT)
@@ -98,7 +98,7 @@ find_earlier(struct player *p, uint32_t item)
 	const bool cancel = player_item(p, item)->what == ACP_SESSION_CANCEL;
 	uint32_t k;
 
-	if (p->us == ACP_CLIENT || !(plan->parts[item].flags & PART_NEEDED) || plan->parts[item].flags & PART_RELAXED)
+	if (p->plan.us == ACP_CLIENT || !(plan->parts[item].flags & PART_NEEDED) || plan->parts[item].flags & PART_RELAXED)
 		return ITEM_NONE;
 	if (!player_try_begin(p, l) && plan_has(plan, k = plan_needed(plan, plan->lanes)))
 		return k;
@@ -172,9 +172,9 @@ add_pending(struct player *p, struct lane *l, uint32_t item, const struct msg *l
 	while (before && player_item(p, before->item)->pair > response)
 		before = before == l->pending ? NULL : before->prev;
 	DL_APPEND_ELEM(l->pending, before, q);
-	if (p->us == ACP_CLIENT)
+	if (p->plan.us == ACP_CLIENT)
 		player_requested(p, item);
-	if (p->us == ACP_CLIENT || !plan_has(&p->plan, response) || msg_session(live).p)
+	if (p->plan.us == ACP_CLIENT || !plan_has(&p->plan, response) || msg_session(live).p)
 		return 0;
 	/* Items of a session before the response that names it do not wait for the response. */
 	if (items_message(&p->plan.items, response, &m) < 0)
@@ -345,7 +345,7 @@ player_miss(struct player *p, const struct msg *live, uint32_t expected)
 	struct waiting *w;
 
 	/* A session/cancel that comes later would be useless. */
-	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
+	if (p->options->on_miss == MISS_WAIT && p->plan.us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
 		w = malloc(sizeof(*w) + live->text.n);
 		if (!w)
 			return -1;

@@ -145,7 +145,7 @@ receive_call(struct player *p, const struct msg *m, bool last)
 	struct candidate f;
 	int r;
 
-	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
+	if (m->kind == MSG_NOTIFICATION && p->plan.them == ACP_AGENT) {
 		player_reported(p, m);
 		return 0;
 	}
@@ -160,12 +160,12 @@ receive_call(struct player *p, const struct msg *m, bool last)
 	r = player_find(p, m, &f);
 	if (r == 0 && !last)
 		return RECEIVED_LATER;
-	if (r == 0 && (p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT)) {
+	if (r == 0 && (p->plan.us == ACP_CLIENT || p->options->on_miss == MISS_NEXT)) {
 		session = msg_session(m);
 		f.item = player_next_of_method(p, m, session.p ? player_lane(p, session) : NULL, ITEM_NONE);
-		if (f.item == ITEM_NONE && p->us == ACP_CLIENT)
+		if (f.item == ITEM_NONE && p->plan.us == ACP_CLIENT)
 			f.item = player_next_of_method(p, m, NULL, ITEM_NONE);
-		if (f.item != ITEM_NONE && p->us == ACP_AGENT)
+		if (f.item != ITEM_NONE && p->plan.us == ACP_AGENT)
 			player_warn(p, true, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
 				(unsigned long long)player_item(p, f.item)->line);
 		r = f.item != ITEM_NONE;
@@ -237,7 +237,7 @@ receive_response(struct player *p, const struct msg *m, bool last)
 		player_warn(p, true, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
 		return 0;
 	}
-	r = requests_find(p->ours, p->us, m->id);
+	r = requests_find(p->ours, p->plan.us, m->id);
 	if (!r && !last)
 		return RECEIVED_LATER;
 	if (!r) {
@@ -262,7 +262,7 @@ receive_response(struct player *p, const struct msg *m, bool last)
 		player_warn(p, true, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
 		p->missed = true;
 	}
-	if (failed == 0 && p->us == ACP_CLIENT)
+	if (failed == 0 && p->plan.us == ACP_CLIENT)
 		failed = note_client_response(p, request, response, m);
 done:
 	requests_done(r);
@@ -282,7 +282,7 @@ player_receive(struct player *p, struct slice line, bool last)
 
 	if (!last) {
 		p->lines++;
-		recorder_put(p->recorder, kind == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE, p->them, line);
+		recorder_put(p->recorder, kind == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE, p->plan.them, line);
 	}
 	if (kind == MSG_RESPONSE) {
 		r = receive_response(p, &m, last);
@@ -302,7 +302,7 @@ player_receive_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
-	recorder_put(p->recorder, RECORD_LOST, p->them, slice(NULL, 0));
+	recorder_put(p->recorder, RECORD_LOST, p->plan.them, slice(NULL, 0));
 	player_warn(p, true, p->lines, "longer than --max-line: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));

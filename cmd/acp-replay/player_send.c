@@ -20,7 +20,7 @@ player_warn(const struct player *p, bool live, uint64_t number, const char *form
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0)
-		cli_warn(replay_name, "%s:%s%llu: %.*s", live ? acp_side_name(p->them) : p->plan.items.path, live ? " line " : "",
+		cli_warn(replay_name, "%s:%s%llu: %.*s", live ? acp_side_name(p->plan.them) : p->plan.items.path, live ? " line " : "",
 			(unsigned long long)number, (int)text.n, text.p);
 	va_end(args);
 }
@@ -74,7 +74,7 @@ player_try_begin(struct player *p, struct lane *l)
 {
 	struct plan *plan = &p->plan;
 	struct lane *common = plan->lanes;
-	uint32_t first = p->us == ACP_CLIENT ? l->begin[0] : l->first;
+	uint32_t first = p->plan.us == ACP_CLIENT ? l->begin[0] : l->first;
 
 	/* The lane without a session must be past that item. */
 	if (!l->open && l->opener == ITEM_NONE && plan_needed(plan, common) >= first && plan_own(plan, common) >= first)
@@ -255,8 +255,8 @@ response_is_ready(struct player *p, struct lane *l, const struct pending *q)
 	for (uint32_t i = own; i < to; i = parts[i].next)
 		/* The agent may need this response before it sends the messages for which the client's other items wait. */
 		if (i > from && !(parts[i].flags & PART_DONE))
-			return p->us == ACP_CLIENT && !still_moves(p, l);
-	if (p->us == ACP_CLIENT)
+			return p->plan.us == ACP_CLIENT && !still_moves(p, l);
+	if (p->plan.us == ACP_CLIENT)
 		return true;
 	if (own < from && k >= own)
 		return false; /* an item of ours before the response only waits for its time */
@@ -303,7 +303,7 @@ find_due(struct player *p, struct lane *l)
 	struct pending *q;
 
 	if (plan_has(&p->plan, own) && player_try_begin(p, l) &&
-		!(p->us == ACP_CLIENT ? client_waits(p, l, own) : plan_needed(&p->plan, l) < own) &&
+		!(p->plan.us == ACP_CLIENT ? client_waits(p, l, own) : plan_needed(&p->plan, l) < own) &&
 		is_time(p, l, player_item(p, own)->t))
 		d.item = own;
 	DL_FOREACH(l->pending, q) {
@@ -326,7 +326,7 @@ queue(struct player *p, enum record_kind kind, struct slice text)
 {
 	struct endpoint *to = kind == RECORD_STDERR ? p->err : p->out;
 
-	recorder_put(p->recorder, kind, p->us, text);
+	recorder_put(p->recorder, kind, p->plan.us, text);
 	/* A client may never read the agent's standard error, so lines without room are lost. */
 	if (kind == RECORD_STDERR && to->out.full)
 		return 0;
@@ -368,15 +368,15 @@ send_item(struct player *p, struct lane *l, uint32_t item)
 	if (kind != RECORD_MESSAGE || (own->kind == MSG_NOTIFICATION && ids_change_nothing(p->ids)))
 		return queue(p, kind, text);
 	if (msg_scan(text, &m, NULL) == MSG_REQUEST) {
-		r = requests_open(p->ours, p->us, 0, &m);
+		r = requests_open(p->ours, p->plan.us, 0, &m);
 		if (!r)
 			return -1;
 		r->owner = (void *)((uintptr_t)item + 1);
 	}
 	p->text.n = 0;
-	if (ids_write(p->ids, text, &m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
+	if (ids_write(p->ids, text, &m, p->plan.us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
 		return -1;
-	l->turns += p->us == ACP_CLIENT && m.kind == MSG_REQUEST && m.what == ACP_SESSION_PROMPT;
+	l->turns += p->plan.us == ACP_CLIENT && m.kind == MSG_REQUEST && m.what == ACP_SESSION_PROMPT;
 	return queue(p, RECORD_MESSAGE, buf_slice(&p->text));
 }
 
@@ -397,10 +397,10 @@ send_response(struct player *p, struct lane *l, struct pending *q)
 	msg_scan(text, &m, NULL);
 	session = msg_session(&m);
 	/* A session id that we, as the agent, make is the recorded one. */
-	if (p->us == ACP_AGENT && session.p &&
+	if (p->plan.us == ACP_AGENT && session.p &&
 		ids_learn(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED)
 		return -1;
-	if (ids_write(p->ids, text, &m, p->us, l->session, slice(q->id, q->n), &p->text) < 0 ||
+	if (ids_write(p->ids, text, &m, p->plan.us, l->session, slice(q->id, q->n), &p->text) < 0 ||
 		queue(p, RECORD_MESSAGE, buf_slice(&p->text)) < 0)
 		return -1;
 	begun = player_begun_by(p, response, &m);

@@ -149,7 +149,7 @@ static int
 compare(const struct recorder *r)
 {
 	const struct replay_options *o = r->options;
-	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_names[o->match], "--label",
+	const char *argv[16] = {"acp-diff", "--format", replay_formats[o->format], "--match", match_names[o->match], "--label",
 		o->command ? o->command[0] : acp_side_name(acp_other_side(o->us))};
 	/* Without a command, messages go to standard output, so the report goes to standard error. */
 	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->command ? STDOUT_FILENO : STDERR_FILENO, STDOUT_FILENO}};
