@@ -416,19 +416,12 @@ compare_values(const struct compare *c, struct slice recorded, struct slice live
 
 /* --- messages --- */
 
-/* Compares a member of the message itself, below MATCH_EXACT: null and absence are equal. */
+/* Compares a member of the message itself, if one of the messages has it. */
 static void
 compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 {
-	struct position at = {.key = slice_of(quoted)};
-	bool nothing_a = !a.p || json_type(a) == JSON_NULL, nothing_b = !b.p || json_type(b) == JSON_NULL;
-
-	if (w->stopped || (nothing_a && nothing_b))
-		return;
-	if (a.p && b.p)
-		compare(w, &at, a, b);
-	else
-		report_alone(w, &at, a, b);
+	if (!w->stopped && (a.p || b.p))
+		compare_member(w, NULL, slice_of(quoted), a, b);
 }
 
 /* Are kind, method and kind of update equal? If not, reports one difference only: all other values would differ, too. */
