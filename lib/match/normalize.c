@@ -2,9 +2,10 @@
 
 #include <stdlib.h>
 
-#include "lib/filter/jqprog.h"
+#include "lib/filter/select.h"
 
-enum { FROM, METHOD, SESSION, VARS };
+/* The program may use all variables of select.h but the last: times differ between any two sessions. */
+enum { VARS = SELECT_VARS - 1 };
 
 struct normalize {
 	struct jqprog *program;
@@ -13,27 +14,17 @@ struct normalize {
 	bool failed;
 };
 
-static void
-set_vars(struct jqprog_var *vars, enum acp_side from, struct slice method, struct slice session)
-{
-	static const char *const sides[] = {"\"unknown\"", "\"client\"", "\"agent\""};
-
-	vars[FROM] = (struct jqprog_var){"from", slice_of(sides[from])};
-	vars[METHOD] = (struct jqprog_var){"method", method};
-	vars[SESSION] = (struct jqprog_var){"session", session};
-}
-
 struct normalize *
 normalize_new(const char *program, char **why)
 {
 	struct normalize *n = calloc(1, sizeof(*n));
-	struct jqprog_var vars[VARS];
+	struct select_vars vars;
 
 	*why = NULL;
 	if (!n)
 		return NULL;
-	set_vars(vars, ACP_UNKNOWN, slice(NULL, 0), slice(NULL, 0));
-	n->program = jqprog_new(program, vars, VARS, NULL, 0, why);
+	select_vars(&vars, NULL);
+	n->program = jqprog_new(program, vars.at, VARS, NULL, 0, why);
 	if (n->program)
 		return n;
 	free(n);
@@ -63,15 +54,16 @@ enum normalized
 normalize_message(struct normalize *n, enum acp_side from, const struct msg *m, const struct request *request, struct buf *to,
 	char **why)
 {
-	struct jqprog_var vars[VARS];
+	const struct message message = {.from = from, .msg = *m, .request = request};
+	struct select_vars vars;
 	int r;
 
-	set_vars(vars, from, request ? request->method : m->method, request ? request->session : msg_session(m));
+	select_vars(&vars, &message);
 	*why = NULL;
 	n->to = to;
 	n->outputs = 0;
 	n->failed = false;
-	r = jqprog_run(n->program, m->text, vars, VARS, add_output, n, why);
+	r = jqprog_run(n->program, m->text, vars.at, VARS, add_output, n, why);
 	if (r == 0 && n->outputs > 1)
 		*why = strdup("it has more than one output for a message");
 	else if (r == 2)

@@ -15,7 +15,7 @@ enum normalized {
 	NORMALIZE_DONE,        /* the one output is appended to `to`: a message, or another JSON value */
 	NORMALIZE_NOTHING,     /* there is no output: the caller leaves the message out */
 };
-/* Runs the program. request: of a response, its request, which gives $method and $session; or NULL: the message gives them. */
+/* Runs the program, with $from, $method and $session as in --where. request: of a response, its request; or NULL. */
 enum normalized normalize_message(struct normalize *, enum acp_side from, const struct msg *, const struct request *,
 	struct buf *to, char **why);
 
