@@ -98,7 +98,7 @@ struct found {
 struct section {
 	struct turn *turn[SIDES];
 	struct found *found; /* in the order of the recording */
-	uint64_t messages, differences, moved;
+	uint64_t messages, differences;
 };
 
 struct chain;

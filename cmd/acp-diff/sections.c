@@ -33,7 +33,6 @@ add_found(struct diff *d, struct section *s, const struct found *f)
 		if (f->item[side])
 			f->item[side]->differs = true;
 	s->differences += counts;
-	s->moved += f->moved;
 	d->differences += counts;
 	d->moved += f->moved;
 	return 0;
