@@ -2,13 +2,12 @@
 
 #include <stdlib.h>
 
-/* An id of one side. The two ids of a pair follow each other in the table, the recorded one first. */
-struct id {
-	UT_hash_handle hh;
-	struct id *twin;
-	struct slice value; /* as it was spelled; it lies after the key */
+/* Two ids that correspond: for each side its place in the side's table, and the id as it was spelled. */
+struct pair {
+	UT_hash_handle hh[SIDES];
+	struct slice value[SIDES];
 	enum acp_id what;
-	char key[];
+	char bytes[]; /* the keys and the values */
 };
 
 struct ids *
@@ -29,16 +28,13 @@ is_temporary(enum acp_id what)
 }
 
 static void
-forget(struct ids *ids, struct id *id)
+forget(struct ids *ids, struct pair *p)
 {
-	struct id *twin = id->twin;
-
-	ids->temporary -= is_temporary(id->what);
-	ids->renamed -= !slice_eq(id->value, twin->value);
-	HASH_DEL(ids->all, id);
-	HASH_DEL(ids->all, twin);
-	free(id);
-	free(twin);
+	ids->temporary -= is_temporary(p->what);
+	ids->renamed -= !slice_eq(p->value[RECORDED], p->value[LIVE]);
+	for (int side = 0; side < SIDES; side++)
+		HASH_DELETE(hh[side], ids->pairs[side], p);
+	free(p);
 }
 
 void
@@ -46,19 +42,19 @@ ids_free(struct ids *ids)
 {
 	if (!ids)
 		return;
-	while (ids->all)
-		forget(ids, ids->all);
+	while (ids->pairs[RECORDED])
+		forget(ids, ids->pairs[RECORDED]);
 	ids_free_directories(ids);
 	buf_free(&ids->key[RECORDED]);
 	buf_free(&ids->key[LIVE]);
 	free(ids);
 }
 
-/* Makes the key of an id, in ids->key: side, kind, scope, value. 0, or -1 out of memory. */
+/* Makes the key of an id, in ids->key: kind, scope, value. 0, or -1 out of memory. */
 static int
 make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct slice value)
 {
-	const char kind[] = {(char)side, (char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
+	const char kind[] = {(char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
 	struct buf *key = &ids->key[side];
 	size_t length;
 
@@ -74,20 +70,20 @@ make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct sli
 	return msg_id_key(value, key);
 }
 
-/* Finds the id with the side's latest key; or NULL. */
-static struct id *
+/* Finds the pair with the side's latest key; or NULL. */
+static struct pair *
 find(const struct ids *ids, enum side side)
 {
-	struct id *id;
+	struct pair *p;
 
-	HASH_FIND(hh, ids->all, ids->key[side].p, ids->key[side].n, id);
-	return id;
+	HASH_FIND(hh[side], ids->pairs[side], ids->key[side].p, ids->key[side].n, p);
+	return p;
 }
 
 enum ids_verdict
 ids_judge(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
-	struct id *a, *b;
+	struct pair *a, *b;
 
 	if (make_key(ids, RECORDED, &at, recorded) < 0 || make_key(ids, LIVE, &at, live) < 0)
 		return IDS_FAILED;
@@ -95,57 +91,50 @@ ids_judge(struct ids *ids, struct ids_scope at, struct slice recorded, struct sl
 	b = find(ids, LIVE);
 	if (!a && !b)
 		return IDS_NEW;
-	return a && a->twin == b ? IDS_SAME : IDS_CONFLICT;
-}
-
-/* Adds an id with the side's latest key. NULL out of memory. */
-static struct id *
-add(struct ids *ids, enum side side, enum acp_id what, struct slice value)
-{
-	const struct buf *key = &ids->key[side];
-	struct id *id = calloc(1, sizeof(*id) + key->n + value.n);
-
-	if (!id)
-		return NULL;
-	id->what = what;
-	memcpy(id->key, key->p, key->n);
-	id->value = slice(memcpy(id->key + key->n, value.p, value.n), value.n);
-	HASH_ADD(hh, ids->all, key, key->n, id);
-	if (id->hh.tbl)
-		return id;
-	free(id);
-	return NULL;
+	return a == b ? IDS_SAME : IDS_CONFLICT;
 }
 
 /* Adds a pair with the latest keys of both sides. 0, or -1 out of memory. */
 static int
 add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice live)
 {
-	struct id *a = add(ids, RECORDED, what, recorded), *b = a ? add(ids, LIVE, what, live) : NULL;
+	const struct slice value[SIDES] = {recorded, live};
+	const struct buf *key = ids->key;
+	struct pair *p = calloc(1, sizeof(*p) + key[RECORDED].n + key[LIVE].n + recorded.n + live.n);
+	struct slice kept;
+	char *to;
 
-	if (a && !b)
-		HASH_DEL(ids->all, a);
-	if (!b) {
-		free(a);
+	if (!p)
 		return -1;
+	p->what = what;
+	to = p->bytes;
+	for (int side = 0; side < SIDES; side++) {
+		p->value[side] = slice_keep(&to, value[side]);
+		kept = slice_keep(&to, buf_slice(&key[side]));
+		HASH_ADD_KEYPTR(hh[side], ids->pairs[side], kept.p, kept.n, p);
 	}
-	a->twin = b;
-	b->twin = a;
-	ids->temporary += is_temporary(what);
-	ids->renamed += !slice_eq(recorded, live);
-	return 0;
+	if (p->hh[RECORDED].tbl && p->hh[LIVE].tbl) {
+		ids->temporary += is_temporary(what);
+		ids->renamed += !slice_eq(recorded, live);
+		return 0;
+	}
+	for (int side = 0; side < SIDES; side++)
+		if (p->hh[side].tbl)
+			HASH_DELETE(hh[side], ids->pairs[side], p);
+	free(p);
+	return -1;
 }
 
 /* Makes room for a pair. A forgotten pair can be learned again; only a conflict with it stays unnoticed. */
 static void
 forget_oldest(struct ids *ids)
 {
-	struct id *id = ids->all, *next;
+	struct pair *p = ids->pairs[RECORDED], *next;
 
-	for (; id && ids->temporary >= IDS_MOST; id = next) {
-		next = id->twin->hh.next;
-		if (is_temporary(id->what))
-			forget(ids, id);
+	for (; p && ids->temporary >= IDS_MOST; p = next) {
+		next = p->hh[RECORDED].next;
+		if (is_temporary(p->what))
+			forget(ids, p);
 	}
 }
 
@@ -164,26 +153,26 @@ ids_learn(struct ids *ids, struct ids_scope at, struct slice recorded, struct sl
 int
 ids_renew(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
-	struct id *id;
+	struct pair *p;
 
 	if (ids_judge(ids, at, recorded, live) == IDS_CONFLICT)
-		while ((id = find(ids, RECORDED)) || (id = find(ids, LIVE)))
-			forget(ids, id);
+		while ((p = find(ids, RECORDED)) || (p = find(ids, LIVE)))
+			forget(ids, p);
 	return ids_learn(ids, at, recorded, live) == IDS_FAILED ? -1 : 0;
 }
 
 struct slice
 ids_live(struct ids *ids, struct ids_scope at, struct slice recorded)
 {
-	struct id *id = make_key(ids, RECORDED, &at, recorded) < 0 ? NULL : find(ids, RECORDED);
+	struct pair *p = make_key(ids, RECORDED, &at, recorded) < 0 ? NULL : find(ids, RECORDED);
 
-	return id ? id->twin->value : slice(NULL, 0);
+	return p ? p->value[LIVE] : slice(NULL, 0);
 }
 
 struct slice
 ids_recorded(struct ids *ids, struct ids_scope at, struct slice live)
 {
-	struct id *id = make_key(ids, LIVE, &at, live) < 0 ? NULL : find(ids, LIVE);
+	struct pair *p = make_key(ids, LIVE, &at, live) < 0 ? NULL : find(ids, LIVE);
 
-	return id ? id->twin->value : slice(NULL, 0);
+	return p ? p->value[RECORDED] : slice(NULL, 0);
 }

@@ -9,12 +9,12 @@
 
 enum side { RECORDED, LIVE, SIDES };
 
-struct id;
+struct pair;      /* a pair of ids */
 struct owner;     /* the directories of a session */
 struct directory; /* a pair of directories */
 
 struct ids {
-	struct id *all;          /* the ids of both sides */
+	struct pair *pairs[SIDES]; /* all pairs, by the id of each side */
 	size_t temporary;        /* pairs that may be forgotten */
 	size_t renamed;          /* pairs of different ids */
 	bool keep_paths;
