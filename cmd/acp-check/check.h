@@ -36,12 +36,6 @@ struct where {
 	const struct message *message; /* valid while the message is checked; or NULL */
 };
 
-/* A set of digests of the agent's offers: a hash table with open addresses, at most half full. */
-struct offers {
-	uint64_t *at;   /* 0 in an empty slot */
-	size_t n, room; /* room: the number of slots */
-};
-
 /* The state of a connection that lib/session does not keep. Arrays have the side as index: the one that wrote on this wire. */
 struct connection {
 	unsigned version;      /* of the protocol, 1 or 2; 1 before initialize */
@@ -58,8 +52,7 @@ struct connection {
 	struct buf capabilities[3]; /* the advertised capabilities, JSON text; empty: not known */
 	struct buf initialize_params; /* of the client's initialize, until the agent has agreed on a version */
 	struct buf logins;     /* the agent's authMethods, a JSON array; empty: not known */
-	struct offers offers;
-	struct buf released;   /* digests (uint64_t) of the released terminals, made from their sessions and ids */
+	struct offered *offers; /* a table of check_offer.c */
 };
 
 /* The data of a session. */
@@ -93,7 +86,7 @@ struct check_request {
 	struct where where;   /* without the message */
 	bool connected;       /* the request names a connection of MCP over ACP */
 	uint64_t sent;        /* the number of messages that the other side had sent before the request */
-	uint64_t releases;    /* the digest of the terminal that the request releases; 0: none */
+	uint64_t releases;    /* the terminal that the request releases, as check_terminal returns it; 0: none */
 	struct slice options; /* the options of a permission request, JSON text; otherwise p NULL */
 	struct slice text;    /* the request itself, if options.where is set; otherwise p NULL */
 	char bytes[];         /* of the two slices */
@@ -159,6 +152,11 @@ void check_update(struct check *, const struct session_message *, struct slice u
  * which it has advertised. kind, update: of a session/update, or p NULL. */
 void check_capabilities(struct check *, const struct message *, struct slice kind, struct slice update);
 /* check_offer.c: keeps what the agent offers, and checks that the client keeps to these offers. */
+void check_forget_offers(struct check *);
+/* Checks that the terminal which a request names was not released (v1). Returns the terminal that the request releases; 0: none. */
+uint64_t check_terminal(struct check *, const struct msg *);
+/* Notes by a response that this terminal (0: none) was released, or that one was created, which may have the id of a released one. */
+void check_change_terminals(struct check *, const struct message *, uint64_t releases);
 void check_offers(struct check *, const struct message *, struct slice kind, struct slice update);
 /* Has the sender of this response, which refuses a method, offered something that the method is for? */
 bool check_offered(struct check *, const struct message *);

@@ -1,6 +1,5 @@
 /* Checks what the order of messages says about connections, requests and sessions. */
 #include "cmd/acp-check/check.h"
-#include "lib/match/digest.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,56 +75,6 @@ agree(struct check *c, const struct session_message *seen)
 		coverage_offer(c);
 }
 
-/* --- terminals of version 1 --- */
-
-static uint64_t
-terminal_of(struct check *c, struct slice session, struct slice id)
-{
-	uint64_t first = digest_bytes(json_text(session, &c->text));
-
-	return digest_join(first, digest_bytes(json_text(id, &c->text))) | 1;
-}
-
-/* NULL: the terminal was not released. */
-static uint64_t *
-find_released(struct check *c, uint64_t terminal)
-{
-	uint64_t *at = (void *)c->conn.released.p, *end = at + c->conn.released.n / sizeof(*at);
-
-	while (at < end && *at != terminal)
-		at++;
-	return at < end ? at : NULL;
-}
-
-/* Checks that the terminal which a request names was not released. Returns the terminal that the request releases; 0: none. */
-static uint64_t
-use_terminal(struct check *c, const struct msg *m)
-{
-	struct slice id = m->what == ACP_OTHER ? json_get_string(m->params, "terminalId") : slice(NULL, 0);
-	uint64_t terminal = id.p && c->where.from == ACP_AGENT ? terminal_of(c, json_get_string(m->params, acp_session_id), id) : 0;
-
-	if (terminal && find_released(c, terminal))
-		check_report(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
-	return json_string_is(m->method, "terminal/release") ? terminal : 0;
-}
-
-/* Notes by a response that a terminal was released, or that one was created, which may have the id of a released one. */
-static void
-change_terminals(struct check *c, const struct message *m, uint64_t releases)
-{
-	enum { MOST = 1024 * sizeof(uint64_t) }; /* bytes of kept digests, after which all are forgotten */
-	struct slice id = json_string_is(m->request->method, "terminal/create") ? json_get_string(m->msg.result, "terminalId") : slice(NULL, 0);
-	uint64_t *again = id.p ? find_released(c, terminal_of(c, message_session(m), id)) : NULL;
-
-	if (again)
-		*again = 0;
-	if (!releases || !m->msg.result.p)
-		return;
-	if (c->conn.released.n >= MOST)
-		c->conn.released.n = 0;
-	c->failed |= buf_add(&c->conn.released, &releases, sizeof(releases)) < 0;
-}
-
 /* --- requests --- */
 
 static void
@@ -146,7 +95,7 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	data->text = slice_keep(&to, text);
 	data->where = c->where;
 	data->sent = c->conn.sent[acp_other_side(r->request->from)];
-	data->releases = r->copy ? 0 : use_terminal(c, m);
+	data->releases = r->copy ? 0 : check_terminal(c, m);
 	data->connected = json_get(m->params, "connectionId").p != NULL;
 	if (s && m->what == ACP_SESSION_RESUME && !r->copy)
 		s->stated = false;
@@ -262,7 +211,7 @@ end_request(struct check *c, const struct session_event *e)
 	} else if (q->what == ACP_SESSION_NEW || q->what == ACP_SESSION_FORK) {
 		check_new_session(c, json_get_string(e->message->message.msg.result, acp_session_id), e->message->enveloped);
 	} else if (q->what == ACP_OTHER && request) {
-		change_terminals(c, &e->message->message, request->releases);
+		check_change_terminals(c, &e->message->message, request->releases);
 	}
 }
 

@@ -6,35 +6,57 @@
 
 /* --- the set of offers of a connection --- */
 
-/* The kinds of offers. ALL_MODES, ALL_OPTIONS: the agent has sent a list of them for the session. */
-enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED };
+/*
+ * The kinds of offers. ALL_MODES, ALL_OPTIONS: the agent has sent a list of them for the session. RELEASED: a terminal of version 1 that
+ * may not be used any more.
+ */
+enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED, RELEASED };
 
 enum { OFFERS = 1 << 16 }; /* the most that are kept; in a full set some may be missing */
 
-/* Finds the slot of a digest, or the empty slot where it belongs. */
-static uint64_t *
-slot(const struct offers *o, uint64_t digest)
-{
-	size_t i = digest & (o->room - 1);
+/* An offer, in a table by its digest. */
+struct offered {
+	UT_hash_handle hh;
+	uint64_t digest;
+};
 
-	while (o->at[i] != 0 && o->at[i] != digest)
-		i = (i + 1) & (o->room - 1);
-	return &o->at[i];
+void
+check_forget_offers(struct check *c)
+{
+	struct offered *o, *next;
+
+	HASH_ITER(hh, c->conn.offers, o, next) {
+		HASH_DEL(c->conn.offers, o);
+		free(o);
+	}
 }
 
-static bool
-grow(struct offers *o)
+/* Finds the offer with this digest; or NULL. */
+static struct offered *
+find(const struct check *c, uint64_t digest)
 {
-	struct offers more = {.room = o->room ? 2 * o->room : 64, .n = o->n};
+	struct offered *o;
 
-	if (!(more.at = calloc(more.room, sizeof(*more.at))))
-		return false;
-	for (size_t i = 0; i < o->room; i++)
-		if (o->at[i] != 0)
-			*slot(&more, o->at[i]) = o->at[i];
-	free(o->at);
-	*o = more;
-	return true;
+	HASH_FIND(hh, c->conn.offers, &digest, sizeof(digest), o);
+	return o;
+}
+
+/* Adds an offer, unless the set is full. */
+static void
+keep(struct check *c, uint64_t digest)
+{
+	struct offered *o;
+
+	if (HASH_COUNT(c->conn.offers) >= OFFERS || find(c, digest))
+		return;
+	if ((o = calloc(1, sizeof(*o)))) {
+		o->digest = digest;
+		HASH_ADD(hh, c->conn.offers, digest, sizeof(o->digest), o);
+	}
+	if (!o || !o->hh.tbl) {
+		c->failed = true;
+		free(o);
+	}
 }
 
 /* Returns the digest of an offer, which is never 0. session, id, value: p NULL if the offer has none. */
@@ -52,34 +74,20 @@ digest_of(struct check *c, enum offer what, struct slice session, struct slice i
 static void
 offer(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	struct offers *o = &c->conn.offers;
-	uint64_t digest = digest_of(c, what, session, id, value), *at;
-
-	if (o->n >= OFFERS)
-		return;
-	if (2 * o->n >= o->room && !grow(o)) {
-		c->failed = true;
-		return;
-	}
-	at = slot(o, digest);
-	o->n += *at == 0;
-	*at = digest;
+	keep(c, digest_of(c, what, session, id, value));
 }
 
 static bool
 has(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	const struct offers *o = &c->conn.offers;
-	uint64_t digest = digest_of(c, what, session, id, value);
-
-	return o->n > 0 && *slot(o, digest) == digest;
+	return find(c, digest_of(c, what, session, id, value)) != NULL;
 }
 
 /* Is it certain that this was not offered? */
 static bool
 is_missing(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	return check_is_complete(c) && c->conn.offers.n < OFFERS && !has(c, what, session, id, value);
+	return check_is_complete(c) && HASH_COUNT(c->conn.offers) < OFFERS && !has(c, what, session, id, value);
 }
 
 static const struct slice none;
@@ -301,6 +309,33 @@ see_list(struct check *c, struct slice result)
 		check_report(c, RULE_ARCHIVE, "result.sessions[].archived", "whether the session is archived", json_get(item, "archived"));
 		return;
 	}
+}
+
+/* --- terminals of version 1 --- */
+
+uint64_t
+check_terminal(struct check *c, const struct msg *m)
+{
+	struct slice id = m->what == ACP_OTHER && c->where.from == ACP_AGENT ? json_get_string(m->params, "terminalId") : none;
+	uint64_t terminal = id.p ? digest_of(c, RELEASED, json_get(m->params, acp_session_id), id, none) : 0;
+
+	if (terminal && find(c, terminal))
+		check_report(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
+	return json_string_is(m->method, "terminal/release") ? terminal : 0;
+}
+
+void
+check_change_terminals(struct check *c, const struct message *m, uint64_t releases)
+{
+	struct slice id = json_string_is(m->request->method, "terminal/create") ? json_get_string(m->msg.result, "terminalId") : none;
+	struct offered *again = id.p ? find(c, digest_of(c, RELEASED, message_session(m), id, none)) : NULL;
+
+	if (again) {
+		HASH_DEL(c->conn.offers, again);
+		free(again);
+	}
+	if (releases && m->msg.result.p)
+		keep(c, releases);
 }
 
 /* --- calls, background work and compaction of a session --- */

@@ -9,9 +9,8 @@ check_begin(struct check *c, bool partial)
 	for (size_t i = 0; i < sizeof(c->conn.capabilities) / sizeof(*c->conn.capabilities); i++)
 		buf_free(&c->conn.capabilities[i]);
 	buf_free(&c->conn.initialize_params);
-	buf_free(&c->conn.released);
 	buf_free(&c->conn.logins);
-	free(c->conn.offers.at);
+	check_forget_offers(c);
 	c->marks++;
 	c->conn = (struct connection){.version = c->options->protocol ? c->options->protocol : 1, .partial = partial};
 }
