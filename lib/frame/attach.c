@@ -181,7 +181,6 @@ close_attached(struct frame *f)
 }
 
 const struct transport transport_attach = {
-	.name = "attach",
 	.input = "the chain",
 	.output = "the chain",
 	.gives = FILTER_SENDS | FILTER_RESPONDS,

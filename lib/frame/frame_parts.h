@@ -15,7 +15,6 @@ struct side;
 
 /* A way to connect to the stream. The frame knows it by these members only. All but open, line and put may be NULL or 0. */
 struct transport {
-	const char *name;
 	const char *input, *output; /* in words: the peer that the client's side reads, and the one that it writes to */
 	unsigned gives;      /* the needs of a filter that it fulfils: FILTER_EDITS, ... */
 	const char *lacks;   /* the error for a filter with other needs */

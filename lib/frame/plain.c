@@ -20,7 +20,6 @@ enum {
 /* --- a pipe: one direction, or both, joined by somebody --- */
 
 const struct transport transport_pipe = {
-	.name = "pipe",
 	.input = "standard input",
 	.output = "standard output",
 	.gives = FILTER_EDITS,
@@ -101,7 +100,6 @@ open_link(struct frame *f)
 }
 
 const struct transport transport_link = {
-	.name = "link",
 	.input = "client",
 	.output = "the client",
 	.gives = FILTER_EDITS | FILTER_SENDS,
@@ -160,7 +158,6 @@ begin_as_pipe(struct frame *f)
 }
 
 const struct transport transport_undecided = {
-	.name = "auto",
 	.input = "standard input",
 	.output = "standard output",
 	.gives = FILTER_EDITS | FILTER_SENDS,

@@ -318,7 +318,6 @@ put_message(struct frame *f, enum acp_direction dir, struct block *block, struct
 }
 
 const struct transport transport_proxy = {
-	.name = "proxy",
 	.input = "conductor",
 	.output = "the conductor",
 	.gives = FILTER_EDITS | FILTER_SENDS,

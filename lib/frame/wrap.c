@@ -217,7 +217,6 @@ wrap_close(struct frame *f)
 }
 
 const struct transport transport_wrap = {
-	.name = "wrap",
 	.input = "client",
 	.output = "the client",
 	.gives = FILTER_EDITS | FILTER_SENDS,
