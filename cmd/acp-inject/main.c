@@ -253,25 +253,22 @@ parse_deny(const struct cli_argument *t)
 	add_answer(o, a);
 }
 
-/* Returns the index in words of the word at *at, and moves *at past the colon that follows. -1: words does not have it. */
+/* Moves *at past the one of the words that it begins with, and returns the index of that word; -1: it begins with none. */
 static int
 word(const char **at, const char *const *words)
 {
-	size_t n = strcspn(*at, ":");
+	const char *end = *at + strlen(*at);
 
-	for (int i = 0; words[i]; i++) {
-		if (strlen(words[i]) == n && memcmp(words[i], *at, n) == 0 && (*at)[n] == ':') {
-			*at += n + 1;
+	for (int i = 0; words[i]; i++)
+		if (bytes_skip(at, end, words[i]))
 			return i;
-		}
-	}
 	return -1;
 }
 
 static void
 parse_send(const struct cli_argument *t)
 {
-	static const char *const dirs[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
+	static const char *const dirs[] = {"down:", "up:", NULL}, *const whens[] = {"before:", "after:", "answer:", NULL};
 	static const char expected[] = "expected LANE:WHEN:METHOD=JQ, LANE down or up, WHEN before, after or answer";
 	struct options *o = t->at;
 	const char *argument = t->argument, *at = argument, *equals;
