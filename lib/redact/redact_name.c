@@ -122,13 +122,12 @@ is_path(struct slice v)
 	return i < v.n && v.p[i] == '/' && v.p[v.n - 1] != '=';
 }
 
-/* Is the value base64 of user:password, or base64 that is longer than a word? */
-static bool
-is_pair(struct slice v)
+bool
+redact_is_pair(struct slice text)
 {
 	SCOPED struct buf plain = {0};
 
-	return v.n >= 8 && base64_decode(v, &plain) == 0 && (v.n >= 20 || memchr(plain.p, ':', plain.n));
+	return base64_decode(text, &plain) == 0 && (text.n >= 20 || memchr(plain.n ? plain.p : "", ':', plain.n));
 }
 
 bool
@@ -138,5 +137,7 @@ redact_is_secret(struct slice name, struct slice value)
 
 	if (meaning == REDACT_NAME_VARIABLE)
 		return !value.p || !is_path(value);
-	return meaning == REDACT_NAME_PAIR ? value.p && is_pair(value) : meaning == REDACT_NAME_TOKEN || meaning == REDACT_NAME_SECRET;
+	if (meaning == REDACT_NAME_PAIR)
+		return value.n >= 8 && redact_is_pair(value);
+	return meaning == REDACT_NAME_TOKEN || meaning == REDACT_NAME_SECRET;
 }

@@ -37,6 +37,8 @@ enum redact_name {
 enum redact_name redact_name(struct slice name);
 /* Is the name spelled like an environment variable of several words: capitals, digits and at least one '_'? */
 bool redact_is_variable(struct slice name);
+/* Is the text base64 of user:password, or base64 that is longer than a word? */
+bool redact_is_pair(struct slice text);
 /* Does the name label a secret, and can this value be one? Where value.p is NULL the name alone decides. */
 bool redact_is_secret(struct slice name, struct slice value);
 

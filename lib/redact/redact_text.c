@@ -1,7 +1,6 @@
 /* Finds secrets in texts: after names and schemes of HTTP, in URLs and in XML elements. */
 #include <strings.h>
 
-#include "lib/base/base64.h"
 #include "lib/redact/redact_parts.h"
 
 /* Parameters of URLs that grant access, beside the names of secrets. */
@@ -37,15 +36,6 @@ find_redacted(struct search *t, size_t i)
 
 /* --- credentials of HTTP --- */
 
-/* Is s base64 of user:password? */
-static bool
-is_pair(struct slice s)
-{
-	SCOPED struct buf plain = {0};
-
-	return base64_decode(s, &plain) == 0 && memchr(plain.n ? plain.p : "", ':', plain.n);
-}
-
 /* Finds the credentials after Bearer and Basic. */
 static int
 find_scheme(struct search *t, size_t i)
@@ -62,7 +52,7 @@ find_scheme(struct search *t, size_t i)
 	while (end > from && t->text.p[end - 1] == '.')
 		end--;
 	s = slice(t->text.p + from, end - from);
-	if (s.n < 6 || !(redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && is_pair(s))))
+	if (s.n < 6 || !(redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && redact_is_pair(s))))
 		return 0;
 	return redact_text_hit(t, from, end, REDACT_HEADER);
 }
