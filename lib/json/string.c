@@ -21,26 +21,28 @@ inside(struct slice string)
 	return slice(string.p + 1, string.n - 2);
 }
 
-static struct text
-text_in(struct slice s)
-{
-	return (struct text){s.p, s.p + s.n, true};
-}
-
 static bool
 escaped(struct slice s)
 {
 	return s.n > 0 && memchr(s.p, '\\', s.n);
 }
 
+/* Is the string a, without its quotes, the same text as b? json: b is a string without its quotes, too. */
 static bool
-same(struct text a, struct text b)
+equal(struct slice a, struct slice b, bool json)
 {
+	struct text s, t;
 	int32_t code;
 
+	if (slice_eq(a, b))
+		return true;
+	if (!escaped(a) && !(json && escaped(b)))
+		return false;
+	s = (struct text){a.p, a.p + a.n, true};
+	t = (struct text){b.p, b.p + b.n, json};
 	do {
-		code = text_next(&a);
-		if (code != text_next(&b))
+		code = text_next(&s);
+		if (code != text_next(&t))
 			return false;
 	} while (code >= 0);
 	return true;
@@ -49,24 +51,13 @@ same(struct text a, struct text b)
 bool
 json_string_eq(struct slice a, struct slice b)
 {
-	if (!is_string(a) || !is_string(b))
-		return false;
-	a = inside(a);
-	b = inside(b);
-	if (slice_eq(a, b))
-		return true;
-	return (escaped(a) || escaped(b)) && same(text_in(a), text_in(b));
+	return is_string(a) && is_string(b) && equal(inside(a), inside(b), true);
 }
 
 bool
 json_string_is_slice(struct slice string, struct slice text)
 {
-	if (!is_string(string))
-		return false;
-	string = inside(string);
-	if (slice_eq(string, text))
-		return true;
-	return escaped(string) && same(text_in(string), text_of(text));
+	return is_string(string) && equal(inside(string), text, false);
 }
 
 bool
@@ -96,7 +87,7 @@ int
 json_unescape(struct slice string, struct buf *to)
 {
 	struct slice s = inside(string);
-	struct text t = text_in(s);
+	struct text t = {s.p, s.p + s.n, true};
 	const char *stop;
 
 	/* An escape is never shorter than its text; a lone surrogate has 6 bytes, its text 3. */
