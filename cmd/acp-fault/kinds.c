@@ -166,43 +166,30 @@ report_begin(struct buf *to, const struct fault_state *x, enum acp_side from, ui
 		|| (m && (json_add_member(to, "method", message_method(m)) || json_add_member(to, "id", m->msg.id))) ? -1 : 0;
 }
 
-static void
-report_vadd(struct log *l, const struct buf *about, const struct rule *r, enum fault fault, const char *details, va_list args)
-{
-	struct buf *to = l ? log_buf(l) : NULL;
-
-	if (!to)
-		return;
-	if (buf_add_slice(to, buf_slice(about)) || (r->line && buf_printf(to, ",\"plan\":%u", r->line))
-		|| buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) || buf_vprintf(to, details, args) || buf_add_string(to, "}\n"))
-		log_add(l, slice(NULL, 0));
-	else
-		log_end_record(l);
-}
-
 void
 report_add(struct log *l, const struct buf *about, const struct rule *r, enum fault fault, const char *details, ...)
 {
+	struct buf *to = l ? log_buf(l) : NULL;
+	bool ok;
 	va_list args;
 
+	if (!to)
+		return;
 	va_start(args, details);
-	report_vadd(l, about, r, fault, details, args);
+	ok = buf_add_slice(to, buf_slice(about)) == 0 && (!r->line || buf_printf(to, ",\"plan\":%u", r->line) == 0)
+		&& buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) == 0 && buf_vprintf(to, details, args) == 0
+		&& buf_add_string(to, "}\n") == 0;
 	va_end(args);
+	if (ok)
+		log_end_record(l);
+	else
+		log_add(l, slice(NULL, 0));
 }
 
 /* --- the effects --- */
 
-static void report(const struct work *, const char *details, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-report(const struct work *w, const char *details, ...)
-{
-	va_list args;
-
-	va_start(args, details);
-	report_vadd(w->x->report, w->about, w->rule, w->fault, details, args);
-	va_end(args);
-}
+/* Appends a record about the current fault of a work to the report. */
+#define report(w, ...) report_add((w)->x->report, (w)->about, (w)->rule, (w)->fault, __VA_ARGS__)
 
 static void
 report_time(const struct work *w, uint64_t us)
