@@ -27,7 +27,6 @@ message(struct watch *w, const struct message *m, const struct session_message *
 		watch_warn(w, "messages without times: they are counted, not measured");
 	t->untimed |= !w->timed;
 	t->timed = w->timed;
-	t->any = true;
 	t->now = w->t;
 	return span_see(t->span, m) < 0 || t->failed ? -1 : 0;
 }
@@ -111,7 +110,7 @@ finish(struct watch *w, int status)
 	if (!w->stream && watch_missed(w))
 		return status ? status : EXIT_USAGE;
 	/* Without the damaged reports the sum would be wrong, and would not say so. */
-	if (t->any && !(t->options->merge && status))
+	if (w->any && !(t->options->merge && status))
 		report(t, true);
 	if (t->options->limits.n && !(t->options->merge && status))
 		status = limits_check(t, status);
@@ -132,7 +131,7 @@ add_line(struct watch *w, struct slice line, const char **why)
 		return 1;
 	if (t->reader.reports == 0)
 		watch_warn(w, "no final report in it");
-	t->any = w->any |= t->reader.reports > 0;
+	w->any |= t->reader.reports > 0;
 	return 0;
 }
 

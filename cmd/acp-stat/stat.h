@@ -99,7 +99,6 @@ struct tool {
 	uint64_t now;        /* us: the time of the file's last record */
 	bool timed;          /* messages have times */
 	bool untimed;        /* a message of this file had no time, which was reported */
-	bool any;            /* there was a message */
 	bool header_written; /* --by turn, --open: the names of the columns have been written */
 	bool failed;         /* out of memory, or the output has failed */
 };
