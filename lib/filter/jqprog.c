@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/time.h>
 
@@ -18,9 +17,9 @@ enum { DEPTH = 256 };
 
 struct jqprog {
 	jq_state *jq;
-	uint64_t uses;     /* a bit for each of the first 64 variables: the program may use it */
-	struct buf edited; /* the current output of jqprog_edit */
-	bool stopped;      /* a signal has stopped it, so it is not run again */
+	bool uses[JQPROG_VARS]; /* the program may use this variable */
+	struct buf edited;      /* the current output of jqprog_edit */
+	bool stopped;           /* a signal has stopped it, so it is not run again */
 };
 
 /* --- messages --- */
@@ -313,21 +312,15 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv ar
 	return true;
 }
 
-/* A bit for each variable that the program may use; in doubt it is set. Some versions of jq allow white space after the $. */
-static uint64_t
-used_vars(const char *program, const struct jqprog_var *vars, size_t nvars)
+/* May the program use this variable? In doubt it may. Some versions of jq allow white space after the $. */
+static bool
+may_use(const char *program, const char *name)
 {
-	uint64_t uses = 0;
-	size_t n;
+	const char *p = strchr(program, '$');
 
-	for (const char *p = strchr(program, '$'); p; p = strchr(p + 1, '$')) {
-		for (size_t i = 0; i < nvars && i < 64; i++) {
-			n = strlen(vars[i].name);
-			if (!is_word(p[1]) || (strncmp(p + 1, vars[i].name, n) == 0 && !is_word(p[1 + n])))
-				uses |= (uint64_t)1 << i;
-		}
-	}
-	return uses;
+	while (p && is_word(p[1]) && strncmp(p + 1, name, strlen(name)) != 0)
+		p = strchr(p + 1, '$');
+	return p;
 }
 
 /* An object of the constants; invalid if one is too deep for libjq. */
@@ -382,7 +375,8 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 		free(prog);
 		return NULL;
 	}
-	prog->uses = used_vars(program, vars, nvars);
+	for (size_t i = 0; i < nvars; i++)
+		prog->uses[i] = may_use(program, vars[i].name);
 	jq_set_error_cb(prog->jq, ignore, NULL);
 	sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_signal, .sa_flags = SA_RESTART}, NULL);
 	return prog;
@@ -410,7 +404,7 @@ input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t 
 		if (i == nvars)
 			one = text;
 		else
-			one = i >= 64 || prog->uses >> i & 1 ? parse(vars[i].value) : jv_null();
+			one = prog->uses[i] ? parse(vars[i].value) : jv_null();
 		if (!jv_is_valid(one)) {
 			if (i < nvars)
 				jv_free(text);

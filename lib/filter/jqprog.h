@@ -11,6 +11,8 @@
 
 struct jqprog;
 
+enum { JQPROG_VARS = 4 }; /* variables of a program at most; constants are not counted */
+
 /* A variable: $name is a JSON value, as text that is valid during the call; p NULL: null. */
 struct jqprog_var {
 	const char *name;
