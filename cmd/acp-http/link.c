@@ -69,7 +69,7 @@ send_error(struct link *l, enum acp_side to, const struct request *r, struct sli
 
 /* Does this message respond to a request? An error with a null id may respond to any, or to none. */
 static bool
-is_answer(const struct msg *m)
+is_response(const struct msg *m)
 {
 	return m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m));
 }
@@ -82,7 +82,7 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 
 	if (m->kind == MSG_REQUEST && !requests_open(l->requests, from, loop_now(l->service->loop), m))
 		report(l->service, l->name, "%s", no_memory);
-	if (is_answer(m))
+	if (is_response(m))
 		r = requests_find(l->requests, acp_other_side(from), m->id);
 	if (r)
 		requests_remove(l->requests, r);
@@ -231,7 +231,7 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 		return;
 	}
 	r = note(l, l->remote, m);
-	if (!r && is_answer(m) && !l->down) {
+	if (!r && is_response(m) && !l->down) {
 		/* For example because the request has got an error here: it has one response only. */
 		report(l->service, l->name, "%s: a response to no open request: not forwarded", acp_side_name(l->remote));
 		return;
