@@ -356,7 +356,6 @@ begin_lane(struct plan *p, struct lane *l)
 	l->own = l->begin[0];
 	l->theirs = l->needed = l->walked = l->begin[1];
 	l->open = l == p->lanes;
-	l->touched = false;
 	l->live = l->moved = 0;
 	l->recorded = l->first == ITEM_NONE ? 0 : p->items.at[l->first].t;
 	l->turns = 0;

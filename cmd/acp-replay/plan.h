@@ -88,8 +88,6 @@ struct lane {
 	uint32_t own, theirs;  /* the first item of each side that is not done */
 	uint32_t needed;       /* the first item of theirs that we wait for */
 	bool open;             /* the live side may know the session */
-	bool touched;          /* an item of it may be due */
-	struct lane *next_touched;
 	struct pending *pending; /* the live side's requests without a response */
 	uint64_t live, recorded; /* us: when its last item was played, and when that was recorded */
 	/* if we are the client */

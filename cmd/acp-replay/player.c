@@ -4,13 +4,6 @@
 #include "cmd/acp-replay/player.h"
 
 static void
-touch_all(struct player *p)
-{
-	for (size_t i = 0; i < p->plan.nlanes; i++)
-		player_touch(p, &p->plan.lanes[i]);
-}
-
-static void
 forget_all(struct player *p)
 {
 	for (size_t i = 0; i < p->plan.nlanes; i++)
@@ -32,8 +25,6 @@ player_open(struct player *p, const struct replay_options *o, struct endpoint *o
 		return -1;
 	r = plan_read(&p->plan, o);
 	p->missed = p->plan.missed;
-	if (r == 0)
-		touch_all(p);
 	return r;
 }
 
@@ -137,7 +128,6 @@ pass_end(struct player *p, enum play *play)
 		if (*play == PLAY_WAITING && !p->left)
 			return false;
 		plan_pass(plan);
-		touch_all(p);
 		return *play != PLAY_LEAVE;
 	}
 	*play = plan->exit_status >= 0 ? PLAY_EXIT : PLAY_OVER;
@@ -147,11 +137,9 @@ pass_end(struct player *p, enum play *play)
 	while ((r = requests_next(p->ours, r)))
 		r->owner = NULL;
 	forget_all(p);
-	p->touched = NULL;
 	p->again = true;
 	p->played = false;
 	plan_rewind(plan);
-	touch_all(p);
 	return true;
 }
 

@@ -54,9 +54,7 @@ struct player {
 	/* private */
 	struct ids *ids;
 	struct requests *ours; /* requests that we sent; owner: the item's number + 1, or NULL for an earlier round of --loop */
-	struct lane *touched;  /* the lanes in which an item may be due */
 	uint64_t lines;        /* the number of live lines */
-	bool waits;            /* the current lane waits for `wake` */
 	bool moved;            /* a message came since the waiting requests were last tried */
 	bool again, played;    /* again: --loop has begun again; played: a message came since the recording began (again) */
 	struct waiting *waiting;
@@ -144,8 +142,6 @@ player_done(struct player *p, uint32_t item)
 void player_warn(const struct player *, bool live, uint64_t number, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The lane of a live session (p NULL: the lane without a session); or NULL. */
 struct lane *player_lane(struct player *, struct slice session);
-/* Notes that an item of the lane may be due. */
-void player_touch(struct player *, struct lane *);
 /* Notes that an item of the lane was played that was recorded at this time, us. */
 void player_happened(struct player *, struct lane *, uint64_t recorded);
 /* Notes that the live side may know the session of a lane. */

@@ -129,7 +129,6 @@ cancel(struct player *p, const struct msg *live)
 		r = cancel_running(p, l, session);
 	if (r != 1)
 		return r;
-	player_touch(p, l);
 	p->moved = p->missed = true;
 	player_warn(p, true, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
 	return 1;

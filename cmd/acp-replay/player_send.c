@@ -27,36 +27,11 @@ player_warn(const struct player *p, bool live, uint64_t number, const char *form
 
 /* --- lanes --- */
 
-static void
-touch(struct player *p, struct lane *l)
-{
-	if (l->touched)
-		return;
-	l->touched = true;
-	l->next_touched = p->touched;
-	p->touched = l;
-	if (!l->live)
-		l->live = p->now;
-}
-
-void
-player_touch(struct player *p, struct lane *l)
-{
-	struct plan *plan = &p->plan;
-
-	touch(p, l);
-	/* Lanes that have not begun may wait for the lane without a session. */
-	for (size_t i = 1; l == plan->lanes && i < plan->nlanes; i++)
-		if (!plan->lanes[i].open && plan->lanes[i].opener == ITEM_NONE)
-			touch(p, &plan->lanes[i]);
-}
-
 void
 player_happened(struct player *p, struct lane *l, uint64_t recorded)
 {
 	l->live = l->moved = p->now;
 	l->recorded = recorded;
-	player_touch(p, l);
 }
 
 void
@@ -66,7 +41,6 @@ player_begin(struct player *p, struct lane *l)
 		return;
 	l->open = true;
 	l->moved = p->now;
-	player_touch(p, l);
 }
 
 bool
@@ -117,7 +91,6 @@ wake_at(struct player *p, uint64_t when)
 {
 	if (!p->wake || when < p->wake)
 		p->wake = when;
-	p->waits = true;
 }
 
 /* May a message of the lane still come by itself? Then p->wake is set. */
@@ -151,7 +124,6 @@ add_amount(struct player *p, struct lane *l, size_t measure, uint32_t amount)
 {
 	l->amounts[measure].have += amount;
 	l->moved = p->now;
-	player_touch(p, l);
 }
 
 void
@@ -190,7 +162,6 @@ player_end_turn(struct player *p, struct lane *l, uint32_t item)
 {
 	struct amount *a;
 
-	player_touch(p, l);
 	if (!plan_has(&p->plan, item) || l->walked > item)
 		return;
 	player_done(p, item);
@@ -416,21 +387,16 @@ int
 player_send_next(struct player *p)
 {
 	struct due first = {.item = ITEM_NONE}, d;
-	struct lane **at = &p->touched, *l;
+	struct plan *plan = &p->plan;
 	int r;
 
 	p->wake = 0;
-	while ((l = *at)) {
-		p->waits = false;
+	for (struct lane *l = plan->lanes; l < plan->lanes + plan->nlanes; l++) {
+		if (!l->live)
+			l->live = p->now;
 		d = find_due(p, l);
 		if (d.item < first.item)
 			first = d;
-		if (d.item != ITEM_NONE || p->waits) {
-			at = &l->next_touched;
-			continue;
-		}
-		l->touched = false;
-		*at = l->next_touched;
 	}
 	if (first.item == ITEM_NONE)
 		return 0;
