@@ -36,6 +36,12 @@ struct where {
 	const struct message *message; /* valid while the message is checked; or NULL */
 };
 
+/* An offer of the agent (check_offer.c), in a table by its digest. */
+struct offered {
+	UT_hash_handle hh;
+	uint64_t digest;
+};
+
 /* The state of a connection that lib/session does not keep. Arrays have the side as index: the one that wrote on this wire. */
 struct connection {
 	unsigned version;      /* of the protocol, 1 or 2; 1 before initialize */
@@ -52,7 +58,7 @@ struct connection {
 	struct buf capabilities[3]; /* the advertised capabilities, JSON text; empty: not known */
 	struct buf initialize_params; /* of the client's initialize, until the agent has agreed on a version */
 	struct buf logins;     /* the agent's authMethods, a JSON array; empty: not known */
-	struct offered *offers; /* a table of check_offer.c */
+	struct offered *offers;
 };
 
 /* The data of a session. */
@@ -152,7 +158,6 @@ void check_update(struct check *, const struct session_message *, struct slice u
  * which it has advertised. kind, update: of a session/update, or p NULL. */
 void check_capabilities(struct check *, const struct message *, struct slice kind, struct slice update);
 /* check_offer.c: keeps what the agent offers, and checks that the client keeps to these offers. */
-void check_forget_offers(struct check *);
 /* Checks that the terminal which a request names was not released (v1). Returns the terminal that the request releases; 0: none. */
 uint64_t check_terminal(struct check *, const struct msg *);
 /* Notes by a response that this terminal (0: none) was released, or that one was created, which may have the id of a released one. */

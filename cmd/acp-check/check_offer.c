@@ -14,23 +14,6 @@ enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIR
 
 enum { OFFERS = 1 << 16 }; /* the most that are kept; in a full set some may be missing */
 
-/* An offer, in a table by its digest. */
-struct offered {
-	UT_hash_handle hh;
-	uint64_t digest;
-};
-
-void
-check_forget_offers(struct check *c)
-{
-	struct offered *o, *next;
-
-	HASH_ITER(hh, c->conn.offers, o, next) {
-		HASH_DEL(c->conn.offers, o);
-		free(o);
-	}
-}
-
 /* Finds the offer with this digest; or NULL. */
 static struct offered *
 find(const struct check *c, uint64_t digest)

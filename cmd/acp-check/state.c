@@ -6,11 +6,16 @@
 void
 check_begin(struct check *c, bool partial)
 {
+	struct offered *o, *next;
+
 	for (size_t i = 0; i < sizeof(c->conn.capabilities) / sizeof(*c->conn.capabilities); i++)
 		buf_free(&c->conn.capabilities[i]);
 	buf_free(&c->conn.initialize_params);
 	buf_free(&c->conn.logins);
-	check_forget_offers(c);
+	HASH_ITER(hh, c->conn.offers, o, next) {
+		HASH_DEL(c->conn.offers, o);
+		free(o);
+	}
 	c->marks++;
 	c->conn = (struct connection){.version = c->options->protocol ? c->options->protocol : 1, .partial = partial};
 }
