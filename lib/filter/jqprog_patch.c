@@ -144,25 +144,10 @@ struct member {
 	jv name, was; /* was: invalid if libjq has no member of this name */
 };
 
-/*
- * Finds name and value of a member. libjq mostly has the members in the order of the text: then the member is in *slot, and its name need
- * not be unescaped. 0, or -1 out of memory.
- */
+/* Finds libjq's name and value of a member. 0, or -1 out of memory. */
 static int
-find_member(struct patch *p, struct member *m, jv in, int *slot)
+find_member(struct patch *p, struct member *m, jv in)
 {
-	struct slice plain;
-
-	if (jv_object_iter_valid(in, *slot)) {
-		m->name = jv_object_iter_key(in, *slot);
-		plain = string_bytes(m->name);
-		if (plain.n + 2 == m->key.n && memcmp(plain.p, m->key.p + 1, plain.n) == 0 && !memchr(plain.p, '\\', plain.n)) {
-			m->was = jv_object_iter_value(in, *slot);
-			*slot = jv_object_iter_next(in, *slot);
-			return 0;
-		}
-		jv_free(m->name);
-	}
 	m->name = name_of(p, m->key);
 	if (!jv_is_valid(m->name))
 		return -1;
@@ -214,15 +199,14 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 	struct row row = {.end = text.p + 1};
 	struct member m, next = {.index = 0};
 	bool more = json_next(&it, &next.key, &next.value);
-	int r, slot = jv_object_iter(in);
 	jv last;
+	int r = last_indexes(p, text, in, &last);
 
-	r = last_indexes(p, text, in, &last);
 	while (r == 0 && more) {
 		m = next;
 		next.index++;
 		more = json_next(&it, &next.key, &next.value);
-		r = find_member(p, &m, in, &slot);
+		r = find_member(p, &m, in);
 		if (r == 0)
 			r = patch_member(p, &row, &m, more ? next.key.p : NULL, last, out);
 	}
