@@ -33,7 +33,8 @@ begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
 	struct logs *l = arg;
 
 	if (resumed)
-		return recording_put_lost(to, loop_clock() - l->began, -1, ACP_UNKNOWN, lost, why);
+		return recording_put(to, -1, &(struct record){.kind = RECORD_LOST, .t = loop_clock() - l->began, .count = lost,
+			.text = slice_of(why)});
 	return recording_put_header(to, l->started, "acp-conduct " VERSION, NULL, l->names);
 }
 
@@ -65,7 +66,8 @@ on_stderr(void *arg, const char *name, struct slice line)
 	if (hop == l->nhops)
 		return;
 	flush_later(l);
-	recording_put_stderr(log_buf(l->files[RECORD]), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
+	recording_put(log_buf(l->files[RECORD]), (int)hop, &(struct record){.kind = RECORD_STDERR, .t = loop_clock() - l->began,
+		.from = ACP_AGENT, .text = line});
 	log_end_record(l->files[RECORD]);
 }
 
@@ -246,8 +248,8 @@ logs_noise(struct logs *l, const struct port *from, struct slice text)
 	if (!l || !hop || !l->files[RECORD])
 		return;
 	flush_later(l);
-	recording_put_noise(log_buf(l->files[RECORD]), loop_clock() - l->began, (int)hop_of(hop, from),
-		down ? ACP_CLIENT : ACP_AGENT, text);
+	recording_put(log_buf(l->files[RECORD]), (int)hop_of(hop, from), &(struct record){.kind = RECORD_NOISE,
+		.t = loop_clock() - l->began, .from = down ? ACP_CLIENT : ACP_AGENT, .text = text});
 	log_end_record(l->files[RECORD]);
 }
 

@@ -23,10 +23,10 @@ void recorder_free(struct recorder *);
 /* These functions do nothing if the recorder is NULL. */
 
 /*
- * Records that a side has sent a line (RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR), or a line beyond the limit
- * (RECORD_LOST), or has ended (RECORD_EOF). line.p is NULL for the last two.
+ * Records that a side has sent a line (RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR), or a line that was not kept
+ * (RECORD_LOST; text: why), or has ended (RECORD_EOF; text.p is NULL).
  */
-void recorder_put(struct recorder *, enum record_kind, enum acp_side from, struct slice line);
+void recorder_put(struct recorder *, enum record_kind, enum acp_side from, struct slice text);
 /* Records that the agent has ended, with a status from waitpid. */
 void recorder_exit(struct recorder *, int status);
 /* Writes the records to the file. */

@@ -301,7 +301,7 @@ player_receive_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
-	recorder_put(p->recorder, RECORD_LOST, p->plan.them, slice(NULL, 0));
+	recorder_put(p->recorder, RECORD_LOST, p->plan.them, slice_of("longer than the limit"));
 	player_warn(p, true, p->lines, "longer than --max-line: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));

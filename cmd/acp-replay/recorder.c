@@ -34,7 +34,8 @@ begin_log(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *wh
 	struct timespec now;
 
 	if (resumed)
-		return recording_put_lost(to, loop_clock() - r->began, -1, ACP_UNKNOWN, lost, why);
+		return recording_put(to, -1, &(struct record){.kind = RECORD_LOST, .t = loop_clock() - r->began, .count = lost,
+			.text = slice_of(why)});
 	clock_gettime(CLOCK_REALTIME, &now);
 	return recording_put_header(to, (double)now.tv_sec + (double)now.tv_nsec / 1e9, "acp-replay " VERSION,
 		r->options->command, NULL);
@@ -101,27 +102,15 @@ recorder_free(struct recorder *r)
 void
 recorder_put(struct recorder *r, enum record_kind kind, enum acp_side from, struct slice line)
 {
-	uint64_t t = r ? loop_clock() - r->began : 0;
-	struct buf *to = r ? log_buf(r->log) : NULL;
+	struct record record = {.kind = kind, .from = from, .count = 1, .text = line};
 
 	if (!r)
 		return;
-	switch (kind) {
-	case RECORD_MESSAGE:
-		recording_put_message(to, t, -1, from, line);
-		break;
-	case RECORD_NOISE:
-		recording_put_noise(to, t, -1, from, line);
-		break;
-	case RECORD_STDERR:
-		recording_put_stderr(to, t, -1, from, line);
-		break;
-	case RECORD_EOF:
-		recording_put_eof(to, t, -1, from, false);
-		break;
-	default:
-		recording_put_lost(to, t, -1, from, 1, "longer than the limit");
-	}
+	record.t = loop_clock() - r->began;
+	if (kind == RECORD_MESSAGE)
+		recording_put_message(log_buf(r->log), record.t, -1, from, line);
+	else
+		recording_put(log_buf(r->log), -1, &record);
 	log_end_record(r->log);
 	r->any |= kind == RECORD_MESSAGE || kind == RECORD_NOISE;
 }
@@ -131,7 +120,7 @@ recorder_exit(struct recorder *r, int status)
 {
 	if (!r)
 		return;
-	recording_put_exit(log_buf(r->log), loop_clock() - r->began, -1, status);
+	recording_put(log_buf(r->log), -1, &(struct record){.kind = RECORD_EXIT, .t = loop_clock() - r->began, .status = status});
 	log_end_record(r->log);
 }
 

@@ -38,20 +38,24 @@ side_ended(struct share *s, enum acp_side side)
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
+	struct record r = {.t = e->t, .from = e->from, .text = e->text, .torn = e->torn, .status = e->status};
 	struct share *s = state;
 
 	(void)f;
 	switch (e->kind) {
 	case FRAME_NOISE:
+		r.kind = RECORD_NOISE;
 		if (s->guests)
-			guests_copy(s, recording_put_noise(&s->record, e->t, 0, e->from, e->text), NULL);
+			guests_copy(s, recording_put(&s->record, 0, &r), NULL);
 		break;
 	case FRAME_EOF:
-		guests_copy(s, recording_put_eof(&s->record, e->t, 0, e->from, e->torn), NULL);
+		r.kind = RECORD_EOF;
+		guests_copy(s, recording_put(&s->record, 0, &r), NULL);
 		side_ended(s, e->from);
 		break;
 	case FRAME_EXIT:
-		guests_copy(s, recording_put_exit(&s->record, e->t, 0, e->status), NULL);
+		r.kind = RECORD_EXIT;
+		guests_copy(s, recording_put(&s->record, 0, &r), NULL);
 		break;
 	case FRAME_BATCH:
 	case FRAME_WRITABLE:

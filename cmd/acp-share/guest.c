@@ -54,7 +54,8 @@ report_lost(struct guest *g)
 
 	if (g->lost == 0 || g->end.out.queued > COPIES / 2)
 		return;
-	if (recording_put_lost(&record, frame_now(g->share->frame), 0, ACP_UNKNOWN, g->lost, "its reader is too slow") == 0 &&
+	if (recording_put(&record, 0, &(struct record){.kind = RECORD_LOST, .t = frame_now(g->share->frame), .count = g->lost,
+		.text = slice_of("its reader is too slow")}) == 0 &&
 		endpoint_put(&g->end, NULL, buf_slice(&record)) == 0) {
 		g->lost = 0;
 		g->losing = false;
@@ -143,7 +144,8 @@ reject(struct guest *g, const char *why)
 	SCOPED struct buf record = {0};
 
 	frame_warn(s->frame, "guest.%" PRIu64 ": line %" PRIu64 ": %s: discarded", g->number, g->end.in.lines, why);
-	send_to_guest(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
+	send_to_guest(g, recording_put(&record, 0, &(struct record){.kind = RECORD_ERROR, .t = frame_now(s->frame),
+		.text = slice_of(why)}), &record);
 }
 
 /* Sends a guest an error in the place of a response. dir: that of the request. */

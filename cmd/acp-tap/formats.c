@@ -50,26 +50,12 @@ put_record(struct writer *w, struct buf *to, const struct message *s)
 static int
 put_record_event(struct writer *w, struct buf *to, const struct record *e)
 {
-	struct slice text = e->text.p ? e->text : slice_of("<redacted>");
-	SCOPED struct buf why = {0};
+	struct record r = *e;
 
 	(void)w;
-	switch (e->kind) {
-	case RECORD_NOISE:
-		return recording_put_noise(to, e->t, -1, e->from, text);
-	case RECORD_STDERR:
-		return recording_put_stderr(to, e->t, -1, e->from, text);
-	case RECORD_EXIT:
-		return recording_put_exit(to, e->t, -1, e->status);
-	case RECORD_RESTART:
-		return recording_put_restart(to, e->t, -1, e->text);
-	case RECORD_EOF:
-		return recording_put_eof(to, e->t, -1, e->from, e->torn);
-	case RECORD_LOST:
-		return buf_add_slice(&why, e->text) || !buf_string(&why) || recording_put_lost(to, e->t, -1, e->from, e->count, why.p) ? -1 : 0;
-	default:
-		return 0;
-	}
+	if ((r.kind == RECORD_NOISE || r.kind == RECORD_STDERR) && !r.text.p)
+		r.text = slice_of("<redacted>");
+	return r.kind == RECORD_BAD || r.kind == RECORD_ERROR ? 0 : recording_put(to, -1, &r);
 }
 
 const struct format format_record = {.header = put_header, .message = put_record, .lines = true, .event = put_record_event};

@@ -244,7 +244,7 @@ event(struct watch *w, const struct record *r)
 	if (!r->rotated)
 		write_event(t, *r);
 	else if ((t->begun || !w->stream) && t->left && !t->muted && t->writer.format == &format_record)
-		out_commit(&w->out, before, recording_put_rotated(to, r->t, -1));
+		out_commit(&w->out, before, recording_put(to, -1, r));
 	w->done |= t->left == 0;
 	return 0;
 }

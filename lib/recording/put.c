@@ -9,8 +9,8 @@
 #include "lib/base/calendar.h"
 #include "lib/run/proc.h"
 
-/* Bytes: AROUND: of a record without its message; MORE: of an event's members. SECOND: us. */
-enum { AROUND = 128, MORE = 64, SECOND = 1000000 };
+/* AROUND: bytes of a record without its message. SECOND: us. */
+enum { AROUND = 128, SECOND = 1000000 };
 
 static char *
 put_number(char *p, uint64_t n)
@@ -103,90 +103,59 @@ finish(struct buf *b, size_t start, bool built)
 	return -1;
 }
 
-/* Appends a record with one member: a string, or base64 if the text is not UTF-8; then the member's name ends in 64. */
-static int
-put_bytes(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
+/* Appends a member: a string, or base64 if the text is not UTF-8; then the member's name ends in 64. */
+static bool
+put_bytes(struct buf *b, const char *name, struct slice text)
 {
-	size_t start = b->n;
-	bool ok = begin(b, t, at, 0) == 0 && buf_add_string(b, from_members[from]) == 0;
-
 	if (json_utf8(text))
-		ok = ok && buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
-	else
-		ok = ok && buf_printf(b, ",\"%s64\":\"", name) == 0 && base64_encode(text, b) == 0 && buf_add(b, "\"", 1) == 0;
-	return finish(b, start, ok);
+		return buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
+	return buf_printf(b, ",\"%s64\":\"", name) == 0 && base64_encode(text, b) == 0 && buf_add(b, "\"", 1) == 0;
 }
 
-int
-recording_put_noise(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
-{
-	return put_bytes(b, t, at, from, "noise", text);
-}
-
-int
-recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
-{
-	return put_bytes(b, t, at, from, "stderr", text);
-}
-
-/* Appends an event. more: its members before `why`, JSON text with a comma before each. why: plain text, or p NULL. */
-static int
-put_event(struct buf *b, uint64_t t, int at, const char *name, const char *more, struct slice why)
-{
-	size_t start = b->n;
-
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_printf(b, ",\"event\":\"%s\"%s", name, more) == 0
-		&& (!why.p || (buf_add_string(b, ",\"why\":") == 0 && json_quote(why, b) == 0)));
-}
-
-int
-recording_put_exit(struct buf *b, uint64_t t, int at, int status)
+static bool
+put_status(struct buf *b, int status)
 {
 	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	const char *name = number ? proc_signal_name(number) : NULL;
-	char more[MORE];
 
 	if (name)
-		snprintf(more, sizeof(more), ",\"signal\":\"%s\"", name);
+		return buf_printf(b, ",\"signal\":\"%s\"", name) == 0;
+	return buf_printf(b, number ? ",\"signal\":\"%d\"" : ",\"status\":%d", number ? number : WEXITSTATUS(status)) == 0;
+}
+
+static bool
+put_event(struct buf *b, const struct record *r)
+{
+	static const char *const names[] = {[RECORD_EXIT] = "exit", [RECORD_EOF] = "eof", [RECORD_LOST] = "lost",
+		[RECORD_RESTART] = "restart", [RECORD_OTHER] = "rotated", [RECORD_ERROR] = "error"};
+	bool ok = buf_printf(b, ",\"event\":\"%s\"", names[r->kind]) == 0;
+
+	if (r->kind == RECORD_EXIT)
+		return ok && put_status(b, r->status);
+	if (r->kind == RECORD_EOF || (r->kind == RECORD_LOST && r->from != ACP_UNKNOWN))
+		ok = ok && buf_add_string(b, from_members[r->from]) == 0;
+	if (r->kind == RECORD_EOF && r->torn)
+		ok = ok && buf_add_string(b, ",\"torn\":true") == 0;
+	if (r->kind == RECORD_LOST)
+		ok = ok && buf_printf(b, ",\"count\":%" PRIu64, r->count) == 0;
+	/* A loss always has a reason, which may be empty. */
+	if (r->text.p || r->kind == RECORD_LOST)
+		ok = ok && buf_add_string(b, ",\"why\":") == 0 && json_quote(r->text, b) == 0;
+	return ok;
+}
+
+int
+recording_put(struct buf *b, int at, const struct record *r)
+{
+	size_t start = b->n;
+	bool ok = begin(b, r->t, at, 0) == 0;
+
+	if (r->kind == RECORD_NOISE || r->kind == RECORD_STDERR)
+		ok = ok && buf_add_string(b, from_members[r->from]) == 0 &&
+			put_bytes(b, r->kind == RECORD_NOISE ? "noise" : "stderr", r->text);
 	else
-		snprintf(more, sizeof(more), number ? ",\"signal\":\"%d\"" : ",\"status\":%d", number ? number : WEXITSTATUS(status));
-	return put_event(b, t, at, "exit", more, slice(NULL, 0));
-}
-
-int
-recording_put_eof(struct buf *b, uint64_t t, int at, enum acp_side from, bool torn)
-{
-	char more[MORE];
-
-	snprintf(more, sizeof(more), "%s%s", from_members[from], torn ? ",\"torn\":true" : "");
-	return put_event(b, t, at, "eof", more, slice(NULL, 0));
-}
-
-int
-recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why)
-{
-	char more[MORE];
-
-	snprintf(more, sizeof(more), "%s,\"count\":%" PRIu64, from == ACP_UNKNOWN ? "" : from_members[from], count);
-	return put_event(b, t, at, "lost", more, slice_of(why));
-}
-
-int
-recording_put_restart(struct buf *b, uint64_t t, int at, struct slice why)
-{
-	return put_event(b, t, at, "restart", "", why);
-}
-
-int
-recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
-{
-	return put_event(b, t, at, "error", "", slice_of(why));
-}
-
-int
-recording_put_rotated(struct buf *b, uint64_t t, int at)
-{
-	return put_event(b, t, at, "rotated", "", slice(NULL, 0));
+		ok = ok && put_event(b, r);
+	return finish(b, start, ok);
 }
 
 /* --- the header --- */

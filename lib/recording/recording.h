@@ -20,7 +20,7 @@ enum record_kind {
 	RECORD_STDERR,  /* text */
 	RECORD_EXIT,    /* status, or signal */
 	RECORD_EOF,     /* from, torn */
-	RECORD_LOST,    /* count, text: why */
+	RECORD_LOST,    /* count, from (if all came from one side), text: why */
 	RECORD_RESTART, /* the agent was restarted; text: why, or p NULL */
 	RECORD_OTHER,   /* an unknown event, which readers ignore */
 	RECORD_BAD,     /* a malformed line: error and number say where; the next line can be read */
@@ -104,19 +104,14 @@ int recording_put_header(struct buf *, double started, const char *by, char *con
 /* Adds "NAME":true to the header at the end of the buffer, unless it has that member. */
 int recording_header_add(struct buf *, const char *name);
 int recording_put_message(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
-/* The text is written as a string, or as base64 if it is not UTF-8. */
-int recording_put_noise(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
-int recording_put_stderr(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
-int recording_put_exit(struct buf *, uint64_t t, int at, int status); /* status as waitpid has it */
-int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool torn);
-/* For one guest: the response to its request; why a record of it was discarded. */
+/* For one guest: the response to its request. */
 int recording_put_response(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
-int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
 /* A message that a guest has sent. */
 int recording_put_by(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t guest, struct slice text);
-/* why: plain text; p NULL: it is not known. */
-int recording_put_restart(struct buf *, uint64_t t, int at, struct slice why);
-int recording_put_rotated(struct buf *, uint64_t t, int at);
-int recording_put_lost(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why);
+/*
+ * A record without a message: noise, stderr or an event (RECORD_OTHER: "rotated"). Uses t, and the members that enum record_kind names.
+ * status: as waitpid has it. Noise and stderr are written as a string, or as base64 if they are not UTF-8.
+ */
+int recording_put(struct buf *, int at, const struct record *);
 
 #endif

@@ -58,14 +58,8 @@ check_record(const struct record *r)
 static void
 write_again(struct buf *b, const struct record *r)
 {
-	int e;
+	int e = r->kind == RECORD_MESSAGE ? recording_put_message(b, r->t, -1, r->from, r->text) : recording_put(b, -1, r);
 
-	if (r->kind == RECORD_MESSAGE)
-		e = recording_put_message(b, r->t, -1, r->from, r->text);
-	else if (r->kind == RECORD_NOISE)
-		e = recording_put_noise(b, r->t, -1, r->from, r->text);
-	else
-		e = recording_put_stderr(b, r->t, -1, r->from, r->text);
 	expect(e == 0);
 }
 

@@ -100,6 +100,9 @@ told(const char *line)
 /* A message as a JSON string. */
 #define QUOTED "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"method\\\":\\\"x\\\"}"
 
+/* Appends a record to b. */
+#define PUT(at, ...) recording_put(&b, at, &(struct record){.kind = __VA_ARGS__})
+
 static void
 test_what_is_written(void)
 {
@@ -112,20 +115,20 @@ test_what_is_written(void)
 	CHECK(recording_put_message(&b, 360, -1, ACP_CLIENT, m) == 0);
 	CHECK(recording_put_message(&b, 12345678901, 10, ACP_AGENT, m) == 0);
 	CHECK(recording_put_message(&b, 0, 0, ACP_UNKNOWN, m) == 0);
-	CHECK(recording_put_noise(&b, 1500000, -1, ACP_AGENT, slice_of("a \"banner\"\t\r")) == 0);
-	CHECK(recording_put_noise(&b, 1500000, -1, ACP_AGENT, slice("", 0)) == 0);
-	CHECK(recording_put_noise(&b, 1500000, -1, ACP_AGENT, slice_of("a\xff")) == 0);
-	CHECK(recording_put_stderr(&b, 2000000, 1, ACP_AGENT, slice_of("oh")) == 0);
-	CHECK(recording_put_stderr(&b, 2000000, -1, ACP_AGENT, slice_of("\xc0\x80")) == 0);
-	CHECK(recording_put_exit(&b, 3000000, -1, 7 << 8) == 0);
-	CHECK(recording_put_exit(&b, 3000000, 1, 9) == 0);
-	CHECK(recording_put_exit(&b, 3000000, -1, 40) == 0); /* one without a name */
-	CHECK(recording_put_eof(&b, 3000000, -1, ACP_CLIENT, false) == 0);
-	CHECK(recording_put_eof(&b, 3000000, -1, ACP_AGENT, true) == 0);
-	CHECK(recording_put_lost(&b, 3000000, -1, ACP_UNKNOWN, 2, "No space left on device") == 0);
-	CHECK(recording_put_lost(&b, 3000000, 0, ACP_AGENT, 1, "longer than \"64M\"") == 0);
-	CHECK(recording_put_restart(&b, 3000000, -1, slice_of("killed by \"KILL\"")) == 0);
-	CHECK(recording_put_restart(&b, 3000000, 2, slice(NULL, 0)) == 0);
+	CHECK(PUT(-1, RECORD_NOISE, .t = 1500000, .from = ACP_AGENT, .text = slice_of("a \"banner\"\t\r")) == 0);
+	CHECK(PUT(-1, RECORD_NOISE, .t = 1500000, .from = ACP_AGENT, .text = slice("", 0)) == 0);
+	CHECK(PUT(-1, RECORD_NOISE, .t = 1500000, .from = ACP_AGENT, .text = slice_of("a\xff")) == 0);
+	CHECK(PUT(1, RECORD_STDERR, .t = 2000000, .from = ACP_AGENT, .text = slice_of("oh")) == 0);
+	CHECK(PUT(-1, RECORD_STDERR, .t = 2000000, .from = ACP_AGENT, .text = slice_of("\xc0\x80")) == 0);
+	CHECK(PUT(-1, RECORD_EXIT, .t = 3000000, .status = 7 << 8) == 0);
+	CHECK(PUT(1, RECORD_EXIT, .t = 3000000, .status = 9) == 0);
+	CHECK(PUT(-1, RECORD_EXIT, .t = 3000000, .status = 40) == 0); /* one without a name */
+	CHECK(PUT(-1, RECORD_EOF, .t = 3000000, .from = ACP_CLIENT) == 0);
+	CHECK(PUT(-1, RECORD_EOF, .t = 3000000, .from = ACP_AGENT, .torn = true) == 0);
+	CHECK(PUT(-1, RECORD_LOST, .t = 3000000, .from = ACP_UNKNOWN, .count = 2, .text = slice_of("No space left on device")) == 0);
+	CHECK(PUT(0, RECORD_LOST, .t = 3000000, .from = ACP_AGENT, .count = 1, .text = slice_of("longer than \"64M\"")) == 0);
+	CHECK(PUT(-1, RECORD_RESTART, .t = 3000000, .text = slice_of("killed by \"KILL\"")) == 0);
+	CHECK(PUT(2, RECORD_RESTART, .t = 3000000) == 0);
 	CHECK_STR(buf_string(&b),
 		"{\"acp-recording\":1,\"started\":\"2026-11-20T15:56:02.123456Z\",\"by\":\"acp-tap 0.1.0\","
 		"\"command\":[\"agent\",\"--acp\",\"a\\\"b\"]}\n"
@@ -506,7 +509,7 @@ test_fixture(const char *name)
 		return;
 	while (next(fixture, &r) != RECORD_END) {
 		if (r.kind == RECORD_STDERR) {
-			CHECK(recording_put_stderr(&b, r.t, -1, r.from, r.text) == 0);
+			CHECK(PUT(-1, RECORD_STDERR, .t = r.t, .from = r.from, .text = r.text) == 0);
 			continue;
 		}
 		CHECK(r.kind == RECORD_MESSAGE && r.timed && r.from != ACP_UNKNOWN && r.msg.kind != MSG_NOISE);
