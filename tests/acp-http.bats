@@ -276,6 +276,18 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_equal "$stderr" "acp-http: ws://127.0.0.1:$PORT/acp: the server refused with HTTP status 404"
 }
 
+@test "a standard output that cannot be written is said, and the status is 125; a client that reads no more has left" {
+	serve -- bash -c answers
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	for url in "http://127.0.0.1:$PORT/acp" "ws://127.0.0.1:$PORT/acp"; do
+		run --separate-stderr -125 bash -c 'exec acp-http --connect "$1" >/dev/full' - "$url" < <(echo "$request"; exec sleep 600)
+		assert_equal "$stderr" 'acp-http: writing to the client: No space left on device'
+		run --separate-stderr bash -c 'exec acp-http --connect "$1" > >(exec true)' - "$url" < <(echo "$request"; exec sleep 600)
+		assert_success
+		assert_equal "$stderr" ''
+	done
+}
+
 # bats test_tags=slow
 @test "a redirect is not followed" {
 	remote 'touch reached'

@@ -345,8 +345,14 @@ read_url(struct client *c, CURLU *u)
 static int
 outcome(const struct client *c)
 {
+	int error = c->link.local.out.error;
+
 	if (c->service.signal)
 		return 128 + c->service.signal;
+	if (error && error != EPIPE && error != ECONNRESET) {
+		cli_warn(tool_name, "writing to the client: %s", strerror(error));
+		return EXIT_FAILED;
+	}
 	if (c->in_order && (c->finishing || c->link.failed == 0))
 		return 0;
 	cli_warn(tool_name, "%s: %s", c->options->url, c->why[0] ? c->why : "the connection was closed while requests were open");
@@ -356,7 +362,7 @@ outcome(const struct client *c)
 static int
 run(struct client *c)
 {
-	int in = proc_move_high(STDIN_FILENO), out = proc_move_high(STDOUT_FILENO), status = EXIT_FAILED;
+	int in = proc_move_high(STDIN_FILENO), out = proc_move_high(STDOUT_FILENO), status = -1;
 	CURL *e;
 
 	c->service = (struct service){.options = c->options, .leave = leave, .owner = c};
@@ -376,8 +382,10 @@ run(struct client *c)
 		if (loop_run(c->service.loop) == 0)
 			status = outcome(c);
 	}
-	if (status == EXIT_FAILED)
+	if (status < 0) {
 		cli_warn(tool_name, "%s", strerror(errno));
+		status = EXIT_FAILED;
+	}
 	c->over = true;
 	posts_close(c);
 	ws_close(&c->ws);
