@@ -6,6 +6,8 @@
 
 enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all cookies: many servers take no longer header */
 
+static const char client_no_response[] = "cannot connect: the server has not responded";
+
 struct client;
 
 /* A request and its response, which libcurl transfers. */
@@ -58,6 +60,7 @@ struct client {
 	struct io_layer layer;    /* of far: reads and writes by libcurl, which may use TLS */
 	struct ws ws;
 	struct buf head;          /* the head of the response to the handshake */
+	struct loop_timer handshake; /* runs while the response to the handshake is waited for */
 	bool up;                  /* messages are forwarded */
 	struct buf early;         /* messages that came before `up`, a line each */
 	char key[25];             /* Sec-WebSocket-Key of the handshake */

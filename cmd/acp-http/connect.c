@@ -38,6 +38,7 @@ connection_up(struct client *c)
 	char *p = c->early.p, *end = p + c->early.n, *newline;
 
 	report_verbose(&c->service, NULL, "connected");
+	loop_remove_timer(c->service.loop, &c->handshake);
 	c->up = true;
 	for (; p < end; p = newline + 1) {
 		newline = memchr(p, '\n', (size_t)(end - p));
@@ -54,7 +55,7 @@ far_finish(struct client *c)
 		return;
 	c->finishing = true;
 	if (!c->up)
-		client_over(c, NULL);
+		client_over(c, client_no_response);
 	else if (c->profile == PROFILE_WS)
 		ws_finish(&c->ws, WS_NORMAL, "");
 	else
@@ -121,6 +122,14 @@ read_response(struct client *c, char *head)
 	else if (status == 0 || !upgrade || !accepted)
 		client_over(c, not_valid);
 	return !c->over;
+}
+
+static void
+handshake_expired(void *arg)
+{
+	struct client *c = arg;
+
+	client_over(c, client_no_response);
 }
 
 static void
@@ -228,6 +237,8 @@ connected(void *arg, CURLcode code)
 		client_over(c, "cannot connect: %s", strerror(errno));
 	else if (!ws)
 		connection_up(c);
+	else if (c->options->timeout)
+		loop_add_timer(c->service.loop, &c->handshake, c->options->timeout);
 }
 
 /* --- the end --- */
@@ -369,6 +380,7 @@ run(struct client *c)
 	c->link = (struct link){.service = &c->service, .remote = ACP_AGENT, .send = send_message, .changed = client_changed, .arg = c};
 	c->changed = client_changed;
 	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
+	c->handshake = (struct loop_timer){.expired = handshake_expired, .arg = c};
 	if (in >= 0 && out >= 0 && service_open(&c->service) == 0 && link_open(&c->link, in, out) == 0 && transfers_open(c) == 0) {
 		if (c->profile != PROFILE_HTTP) {
 			e = transfer_new(c, &c->connect, connected, c);

@@ -597,7 +597,7 @@ posts_finish(struct client *c)
 		return;
 	c->finishing = true;
 	if (!c->posts.id) {
-		client_over(c, NULL);
+		client_over(c, c->posts.queue ? client_no_response : NULL);
 		return;
 	}
 	e = posts_transfer(c, t, "", deleted, c);
