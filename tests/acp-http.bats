@@ -43,6 +43,22 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_output --partial '"id":1,"error":{"code":-32603'
 }
 
+# bats test_tags=slow
+@test "--grace: a client that leaves while nothing moves waits this long, not twice" {
+	local at scheme where path
+	asks_and_leaves() {
+		acp-http --connect "$1" --grace 2s < <(echo "$request"; echo "${request/\"id\":1/\"id\":2}"; wait_for test -e asked; rest 0.2) >out
+	}
+	for at in 'ws 0 /acp' 'http 0 /acp' 'tcp tcp:0'; do
+		read -r scheme where path <<<"$at"
+		rm -f asked
+		serve_at "$where" -- bash -c 'read -r _; printf "%s\n" "$1"; read -r _; touch asked; cat' _ "$response"
+		took asks_and_leaves "$scheme://127.0.0.1:$PORT$path"
+		assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,-32603]'
+		((elapsed < 3500000))
+	done
+}
+
 # --- the server ---
 
 @test "the 101 has an Acp-Connection-Id of its own for each connection, and no subprotocol" {

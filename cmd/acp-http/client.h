@@ -47,7 +47,7 @@ struct client {
 	bool in_order;            /* the connection has ended in order */
 	bool over;                /* nothing more comes from the server */
 	char why[256];            /* why the connection could not be made, or was lost */
-	uint64_t received, last_moved; /* bytes from the server; bytes both ways when exit_timer last expired */
+	uint64_t received, last_moved; /* bytes from the server; bytes both ways when exit_timer was last started */
 
 	/* transfer.c */
 	CURLM *multi;

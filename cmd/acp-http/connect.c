@@ -243,6 +243,13 @@ connected(void *arg, CURLcode code)
 
 /* --- the end --- */
 
+/* Bytes that the remote end has accepted, and that it has sent. */
+static uint64_t
+moved(const struct client *c)
+{
+	return c->received + (c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written);
+}
+
 static void
 client_changed(void *arg)
 {
@@ -258,6 +265,7 @@ client_changed(void *arg)
 	endpoint_pause(&c->far, c->up && !link_wants(l) && !c->far.finishing);
 	if (l->local_ended && !c->left) {
 		c->left = true;
+		c->last_moved = moved(c);
 		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	}
 	/* A client that has closed its output may still read: waits for the responses to its requests. */
@@ -270,8 +278,7 @@ static void
 exit_timer_expired(void *arg)
 {
 	struct client *c = arg;
-	/* Bytes that the remote end has accepted, and that it has sent. */
-	uint64_t now = c->received + (c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written);
+	uint64_t now = moved(c);
 
 	if (c->hurried)
 		client_over(c, NULL);
