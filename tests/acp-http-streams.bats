@@ -649,4 +649,5 @@ DELETE'
 	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" < <(echo "$initialize"; echo "$new"; exec sleep 600)
 	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" $'[1,null]\n[2,-32603]'
 	assert_equal "$status" 0
+	assert_equal "$stderr" ''
 }

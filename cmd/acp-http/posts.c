@@ -18,6 +18,7 @@ struct stream {
 	struct transfer get;
 	bool wanted;                  /* the stream is to be opened */
 	bool open;                    /* the server has accepted the stream */
+	bool closed;                  /* the server has closed the stream in order, and nothing was said about that */
 	bool paused, ended;           /* the local peer has no room; the session is closed */
 	bool blocked;                 /* while POSTs are started: a POST for the session is under way, or waits */
 	struct buf line, data;        /* the beginning of a line; the data of an event */
@@ -251,6 +252,22 @@ stream_bytes(char *from, size_t size, size_t n, void *arg)
 /* --- a stream --- */
 
 static void
+report_lost(struct stream *s, const char *why)
+{
+	report(&s->client->service, NULL, "the event stream%s%s was lost%s%s: messages may be missing", *s->name ? " of session " : "", s->name,
+		*why ? ": " : "", why);
+}
+
+/* The server still has the connection, or cannot be asked: then the stream that it has closed counts as lost. */
+static void
+report_closed(struct stream *s)
+{
+	if (s->closed)
+		report_lost(s, "");
+	s->closed = false;
+}
+
+static void
 stream_done(void *arg, CURLcode code)
 {
 	struct stream *s = arg;
@@ -267,7 +284,10 @@ stream_done(void *arg, CURLcode code)
 	if (c->finishing || s->ended || c->over)
 		return;
 	if (was_open) {
-		report(&c->service, NULL, "the event stream%s%s was lost%s%s: messages may be missing", of, s->name, code ? ": " : "", code ? why : "");
+		/* A server that has closed the whole connection in order has sent everything: the next response shows that. */
+		s->closed = code == CURLE_OK;
+		if (!s->closed)
+			report_lost(s, why);
 		s->lost = loop_now(c->service.loop);
 		c->posts.known = c->posts.known && (code == CURLE_OK || *s->name);
 		c->in_order = code == CURLE_OK;
@@ -280,6 +300,7 @@ stream_done(void *arg, CURLcode code)
 		refuse_stream(c, s, status);
 		return;
 	} else {
+		report_closed(s);
 		report_verbose(&c->service, NULL, "no event stream%s%s: %s", of, s->name, why);
 	}
 	s->pause = was_open && s->lost - s->opened > LATEST ? 0 : s->pause * 2 > LATEST ? LATEST : s->pause ? s->pause * 2 : SOON;
@@ -294,6 +315,7 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 	struct stream *s = arg;
 
 	if (!s->open && slice_is_blank(slice(from, size * n > 0 ? size * n - 1 : 0)) && transfer_status(&s->get) == 200) {
+		report_closed(s);
 		s->open = true;
 		s->opened = loop_now(s->client->service.loop);
 		loop_add_task(s->client->service.loop, &s->client->task);
