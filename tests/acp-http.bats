@@ -550,6 +550,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 		assert_failure 2
 		assert_output "acp-http: $1"
 	}
+	echo secret >token
 	refuses 'either --listen or --connect is required; try acp-http --help'
 	refuses '--listen requires a command' --listen 0
 	refuses '--listen does not go with --connect' --listen 0 --connect ws://x -- cat
@@ -567,6 +568,13 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	refuses '--max-line 2G: at most 1G' --connect ws://x --max-line 2G
 	for url in ftp://x ws:// x ws://x:0/ ws://x:70000/ 'ws://a b/'; do
 		refuses "--connect $url: expected http://HOST[:PORT][/PATH], https://..., ws://..., wss://... or tcp://HOST:PORT" --connect "$url"
+	done
+	for option in '--token-file token' '--header A:b' '--ca token' '--cookies jar' '--profile ws'; do
+		# shellcheck disable=SC2086 # an option and its value
+		refuses "tcp does not go with ${option% *}" --connect TCP://x:1 $option
+	done
+	for url in tcp://x:1/acp tcp://x:1?a=b; do
+		refuses "--connect $url: tcp has no path" --connect "$url"
 	done
 	refuses '--connect: a user name and a password do not belong there: see --token-file and --header' --connect ws://u:p@x/
 	for listen in x :80 80x 70000 ''; do

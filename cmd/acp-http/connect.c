@@ -337,7 +337,7 @@ read_url(struct client *c, CURLU *u)
 	size_t i = 0, n = strcspn(c->options->url, ":");
 	const struct scheme *s;
 	const char *wrong = NULL;
-	char *port = NULL;
+	char *port = NULL, *path = NULL;
 
 	while (i < sizeof(schemes) / sizeof(*schemes) && (strlen(schemes[i].name) != n || strncasecmp(schemes[i].name, c->options->url, n) != 0))
 		i++;
@@ -353,7 +353,13 @@ read_url(struct client *c, CURLU *u)
 	if (wrong || has_part(u, CURLUPART_FRAGMENT) ||
 		curl_url_set(u, CURLUPART_SCHEME, s->http, 0) != CURLUE_OK || curl_url_get(u, CURLUPART_URL, &c->url, 0) != CURLUE_OK)
 		return expected;
-	c->profile = c->options->profile == PROFILE_AUTO || s->profile == PROFILE_TCP ? s->profile : (enum profile)c->options->profile;
+	if (s->profile == PROFILE_TCP && (has_part(u, CURLUPART_QUERY) || curl_url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK ||
+		strcmp(path, "/") != 0))
+		wrong = "tcp has no path";
+	curl_free(path);
+	if (wrong)
+		return wrong;
+	c->profile = c->options->profile == PROFILE_AUTO ? s->profile : (enum profile)c->options->profile;
 	return NULL;
 }
 

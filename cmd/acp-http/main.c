@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmd/acp-http/http.h"
@@ -59,7 +60,7 @@ static const struct cli_rule rules[] = {
 	{"--path|--cert|--key|--origin|--max-connections|--no-auth|--queue|--idle", "--listen", NULL},
 	{"--header|--ca|--cookies|--profile|--timeout", "--connect", NULL},
 	{"--key", "--cert", NULL},
-	{"plain lines", NULL, "--path|--cert|--origin|--no-auth|--queue|--idle|--token-file"},
+	{"tcp", NULL, "--path|--cert|--origin|--no-auth|--queue|--idle|--token-file|--header|--ca|--cookies|--profile"},
 	{"--no-auth", NULL, "--token-file"},
 	{"an address other than loopback", "--token-file|--no-auth", NULL},
 	{NULL, NULL, NULL},
@@ -185,7 +186,7 @@ main(int argc, char **argv)
 		cli_die(EXIT_USAGE, tool_name, "either --listen or --connect is required; try acp-http --help");
 	cli_note(&line, o.command != NULL, "a command");
 	cli_note(&line, !is_loopback(o.address), "an address other than loopback");
-	cli_note(&line, o.plain, "plain lines");
+	cli_note(&line, o.plain || (o.url && strncasecmp(o.url, "tcp:", 4) == 0), "tcp");
 	cli_check(&line, rules);
 	if (o.port && is_loopback(o.address) && !o.token.p && isatty(STDERR_FILENO))
 		cli_warn(tool_name, "every user of this machine can connect: --token-file requires a token");
