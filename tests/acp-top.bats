@@ -23,11 +23,13 @@ teardown() {
 	assert_line 'acp-top: nowhere: No such file or directory'
 }
 
-@test "--delay and --format require --batch, and a terminal is needed without it" {
+@test "--delay and --format require --batch, --watch-command with --batch requires --delay, and without --batch a terminal is needed" {
 	run -2 acp-top -d 1s
 	assert_output 'acp-top: --delay requires --batch'
 	run -2 acp-top -f json
 	assert_output 'acp-top: --format requires --batch'
+	run -2 acp-top -b --watch-command true
+	assert_output 'acp-top: --watch-command does not go with a table that is printed once: --delay is missing'
 	run -2 acp-top </dev/null
 	assert_output --partial 'else use --batch'
 }

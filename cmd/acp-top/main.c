@@ -43,6 +43,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_rule rules[] = {
 	{"--delay|--format", "--batch", NULL},
+	{"--watch-command", NULL, "a table that is printed once: --delay is missing"},
 	{NULL, NULL, NULL},
 };
 
@@ -154,6 +155,7 @@ main(int argc, char **argv)
 		return EXIT_FAILED;
 	setlocale(LC_CTYPE, "");
 	cli_read(&tool, argc, argv, &o, &line);
+	cli_note(&line, o.batch && o.delay == 0, "a table that is printed once: --delay is missing");
 	cli_check(&line, rules);
 	o.sockets = line.words;
 	t.loop = loop_new(signals, caught, &t);
