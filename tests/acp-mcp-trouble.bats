@@ -199,6 +199,18 @@ teardown() {
 	leaves_nobody
 }
 
+@test "an open request does not delay the end: it gets an error when the client leaves" {
+	begin "$OLD" --grace 60s
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	client '{"id":"q","method":"mcp/message","params":{"connectionId":"c","method":"sampling/createMessage"}}'
+	await a.out '.method == "sampling/createMessage"'
+	exec 8>&-
+	await out '.id == "q" and .error.code == -32800'
+	unshim a
+	finish
+	[ ! -s err ]
+}
+
 # bats test_tags=slow
 @test "in a chain of acp-conduct, as filters and as proxies" {
 	for how in -f -p; do

@@ -269,6 +269,16 @@ conn_refuse_asks(struct conn *c, int code, const char *why)
 }
 
 void
+conn_client_left(struct mcp *m)
+{
+	struct conn *c;
+
+	LL_FOREACH(m->conns, c)
+		if (c->dir == ACP_UP)
+			conn_refuse_asks(c, ACP_ERR_CANCELLED, "acp-mcp: the client has left");
+}
+
+void
 conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
 	char id[SLICE_DIGITS];

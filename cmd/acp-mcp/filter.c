@@ -242,6 +242,8 @@ static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
 	(void)f;
+	if (e->kind == FRAME_EOF && e->from == ACP_CLIENT)
+		conn_client_left(state);
 	if (e->kind == FRAME_BATCH || e->kind == FRAME_WRITABLE)
 		conn_update_all(state);
 }
