@@ -50,7 +50,7 @@ strict_server() {
 }
 
 # bats test_tags=slow
-@test "when a provider reports that the server has ended, the request gets the error and the connection ends" {
+@test "when a provider reports that the server has ended, all open requests get the error and the connection ends" {
 	for code in -33001 -33002; do
 		begin "$OLD"
 		answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -58,7 +58,9 @@ strict_server() {
 		client '{"id":"p","method":"mcp/message","params":{"connectionId":"c","method":"roots/list"}}'
 		await a.out '.method == "roots/list"'
 		refuse '.params.method == "tools/list"' "{\"code\":$code,\"message\":\"gone\"}"
-		assert_equal "$(await a.out '.id == 2' | jq -c .error.code)" $code
+		for id in 1 2; do
+			assert_equal "$(await a.out ".id == $id and .error" | jq -c .error.code)" $code
+		done
 		# The agent has closed nothing.
 		wait "${SHIM[a]}"
 		assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"c"}'

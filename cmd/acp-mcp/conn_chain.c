@@ -142,9 +142,12 @@ conn_call_failed(struct conn *c, const struct call *call, struct slice error)
 {
 	struct slice code = json_get(error, "code");
 	bool gone = c->server && (slice_is(code, "-33001") || slice_is(code, "-33002"));
+	const struct call *open;
 
-	if (!call->cancelled && !(gone && call->kind == CALL_PROBE))
-		conn_reply_failure(c, call->id, error);
+	/* The end of the connection drops the other calls: their requests get the same error. */
+	LL_FOREACH(c->mcp->calls, open)
+		if ((open == call || (gone && open->conn == c && open->id.n > 0)) && !open->cancelled && !(gone && open->kind == CALL_PROBE))
+			conn_reply_failure(c, open->id, error);
 	if (gone)
 		conn_end(c);
 }
