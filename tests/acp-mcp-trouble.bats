@@ -269,6 +269,9 @@ teardown() {
 	finish
 	begin "$OLD" --max-line 100K
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	mcp a '[{"id":"b1","method":"m"},{"method":"m"},{"id":"b2","method":"m"}]'
+	await a.out '.id == "b1" and .error.code == -32600'
+	await a.out '.id == "b2" and .error.code == -32600'
 	mcp a '{"id":"twice","method":"m","method":"m"}'
 	await a.out '.id == "twice" and .error.code == -32600'
 	{ printf '{"method":"m","id":"me","params":{"id":5,"a":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}}'; } >&"${SHIM_FD[a]}"

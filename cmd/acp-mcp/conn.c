@@ -47,13 +47,22 @@ report_noise(struct conn *c, const char *why, struct slice text)
 static void
 respond_to_noise(struct conn *c, struct slice line)
 {
-	struct slice id;
+	struct slice id, item;
 	enum msg_kind meant = msg_guess_kind(line, &id);
 	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL;
+	bool responded = false;
+	struct msg m;
 
 	if (c->over || c->ended)
 		return;
-	if (meant == MSG_REQUEST)
+	/* The requests of an array: MCP 2025-03-26 had batches. */
+	for (struct json_iter it = {.in = line}; meant == MSG_REQUEST && json_item(&it, &item);) {
+		if (msg_scan(item, &m, NULL) != MSG_REQUEST)
+			continue;
+		conn_reply_error(c, m.id, ACP_ERR_INVALID_REQUEST, "acp-mcp: a request in an array");
+		responded = true;
+	}
+	if (meant == MSG_REQUEST && !responded)
 		conn_reply_error(c, id, ACP_ERR_INVALID_REQUEST, "acp-mcp: the request is not a message, or longer than --max-line");
 	else if (a)
 		conn_refuse(c, a, ACP_ERR_INTERNAL, "acp-mcp: the response is not a message, or longer than --max-line");
