@@ -132,8 +132,8 @@ lines() {
 @test "the grace period begins when the agent has got the last of the queue" {
 	export FILTER_GRACE=3s
 	lines 240 >down
-	run -0 rulefilter -- bash -c 'sleep 2; cat >/dev/null; sleep 2; echo done' <down
-	assert_output done
+	run -0 rulefilter -- bash -c 'sleep 2; cat >/dev/null; sleep 2; echo over' <down
+	assert_output over
 }
 
 @test "a client that no longer reads has left" {

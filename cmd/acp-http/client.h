@@ -51,6 +51,7 @@ struct client {
 
 	/* transfer.c */
 	CURLM *multi;
+	curl_socket_t socket;     /* the newest, or CURL_SOCKET_BAD */
 	struct loop_timer due;
 	struct loop_task task;
 
@@ -77,6 +78,11 @@ void client_cookie(struct client *, const char *value);
 /* Connects libcurl with the loop. 0, or -1. */
 int transfers_open(struct client *);
 void transfers_close(struct client *);
+/*
+ * Makes libcurl handle these events of a socket, and then read the newest socket until it delivers nothing more: what libcurl (7.88)
+ * has read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.
+ */
+void transfers_run(struct client *, curl_socket_t, int events);
 /* Makes a transfer to the URL, with --header, the token and the cookies. NULL out of memory, which transfer_start reports. */
 CURL *transfer_new(struct client *, struct transfer *, void (*done)(void *arg, CURLcode), void *arg);
 void transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -116,19 +116,32 @@ act(struct client *c, curl_socket_t fd, int events)
 	loop_add_task(c->service.loop, &c->task);
 }
 
+void
+transfers_run(struct client *c, curl_socket_t fd, int events)
+{
+	uint64_t before;
+
+	do {
+		before = c->received;
+		act(c, fd, events);
+		fd = c->socket;
+		events = CURL_CSELECT_IN;
+	} while (c->received != before && fd != CURL_SOCKET_BAD);
+}
+
 static void
 on_ready(void *arg, short revents)
 {
 	struct watched *w = arg;
 
-	act(w->client, w->fd.fd, (revents & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) | (revents & POLLOUT ? CURL_CSELECT_OUT : 0) |
-		(revents & POLLERR ? CURL_CSELECT_ERR : 0));
+	transfers_run(w->client, w->fd.fd, (revents & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) |
+		(revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (revents & POLLERR ? CURL_CSELECT_ERR : 0));
 }
 
 static void
 on_due(void *arg)
 {
-	act(arg, CURL_SOCKET_TIMEOUT, 0);
+	transfers_run(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int
@@ -143,6 +156,7 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
 		if (w)
 			loop_remove_fd(c->service.loop, &w->fd);
 		free(w);
+		c->socket = c->socket == fd ? CURL_SOCKET_BAD : c->socket;
 		curl_multi_assign(c->multi, fd, NULL);
 	} else if (w) {
 		loop_set_events(c->service.loop, &w->fd, events);
@@ -150,6 +164,7 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
 		w->client = c;
 		w->fd = (struct loop_fd){.fd = fd, .events = events, .ready = on_ready, .arg = w};
 		loop_add_fd(c->service.loop, &w->fd);
+		c->socket = fd;
 		curl_multi_assign(c->multi, fd, w);
 	} else {
 		return -1;
@@ -175,6 +190,7 @@ transfers_open(struct client *c)
 {
 	c->due = (struct loop_timer){.expired = on_due, .arg = c};
 	c->task = (struct loop_task){.run = reap, .arg = c};
+	c->socket = CURL_SOCKET_BAD;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || !(c->multi = curl_multi_init()))
 		return -1;
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch);
