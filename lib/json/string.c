@@ -34,7 +34,7 @@ equal(struct slice a, struct slice b, bool json)
 	struct text s, t;
 	int32_t code;
 
-	if (slice_eq(a, b))
+	if (slice_eq(a, b) && (json || !escaped(a)))
 		return true;
 	if (!escaped(a) && !(json && escaped(b)))
 		return false;

@@ -791,6 +791,8 @@ test_strings(void)
 	CHECK(json_string_is(slice_of("\"id\""), "id") &&
 		json_string_is(slice_of("\"\\u0069\\u0064\""), "id"));
 	CHECK(!json_string_is(slice_of("\"id\""), "i") && !json_string_is(slice_of("\"i\""), "id"));
+	/* The bytes of an escape are another text. */
+	CHECK(json_string_is(slice_of("\"a\\\\n\""), "a\\n") && !json_string_is(slice_of("\"a\\n\""), "a\\n"));
 	CHECK(!json_string_is(slice_of("\"\\u0069\""), "id") &&
 		!json_string_is(slice_of("\"\\u0069d\""), "i"));
 	CHECK(!json_string_is(slice_of("\"\\u0000\""), "") && json_string_is(slice_of("\"\""), ""));
