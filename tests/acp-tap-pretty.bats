@@ -367,8 +367,9 @@ answer() {
 	run -0 acp-tap --from agent s.rec
 	assert_line --regexp '← +exit +exit status 0$'
 	printf '{"t":1,"event":"lost","count":2,"why":"No space left on device"}\n{"t":1,"event":"eof","from":"agent","torn":true}\n' >in
-	echo '{"t":1,"event":"restart","why":"killed by SIGKILL"}' >>in
+	printf '{"t":1,"event":"%s","why":"%s"}\n' restart 'killed by SIGKILL' error 'a torn line' >>in
 	run -0 acp-tap in
+	assert_line --index 3 --regexp ' error .* a torn line$'
 	assert_line --index 2 --regexp ' restart .* killed by SIGKILL$'
 	assert_line --index 0 --regexp 'lost .* 2: No space left on device$'
 	assert_line --index 1 --regexp '← .* eof .* the last line has no newline$'

@@ -50,6 +50,10 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 	for used in 4 1 4 0 4; do update s "\"used\":$used,\"size\":100"; done >waves
 	run --separate-stderr acp-usage --warn 3,90,95 -f tsv waves
 	assert_equal "${#stderr_lines[@]}" 2
+	# Nothing falls below a level of 0.
+	for used in 0 0 0; do update s "\"used\":$used,\"size\":100"; done >waves
+	run --separate-stderr acp-usage --warn 0,90,95 -f tsv waves
+	assert_equal "${#stderr_lines[@]}" 1
 }
 
 @test "--warn has levels of one's own" {

@@ -36,7 +36,7 @@ struct where {
 	const struct message *message; /* valid while the message is checked; or NULL */
 };
 
-/* An offer of the agent (check_offer.c), in a table by its digest. */
+/* An offer of the agent, or a released terminal (check_offer.c), in a table by its digest. */
 struct offered {
 	UT_hash_handle hh;
 	uint64_t digest;
@@ -58,7 +58,7 @@ struct connection {
 	struct buf capabilities[3]; /* the advertised capabilities, JSON text; empty: not known */
 	struct buf initialize_params; /* of the client's initialize, until the agent has agreed on a version */
 	struct buf logins;     /* the agent's authMethods, a JSON array; empty: not known */
-	struct offered *offers;
+	struct offered *offers, *released;
 };
 
 /* The data of a session. */

@@ -8,33 +8,33 @@
 
 /*
  * The kinds of offers. ALL_MODES, ALL_OPTIONS: the agent has sent a list of them for the session. RELEASED: a terminal of version 1 that
- * may not be used any more.
+ * may not be used any more, in a set of its own.
  */
 enum offer { ALL_MODES, MODE, ALL_OPTIONS, OPTION, SELECT, VALUE, CURSOR, REQUIRED, OPTIONAL, TERMINAL, CANCEL, COMPACTED, RELEASED };
 
-enum { OFFERS = 1 << 16 }; /* the most that are kept; in a full set some may be missing */
+enum { OFFERS = 1 << 16 }; /* the most that a set keeps; in a full set some may be missing */
 
-/* Finds the offer with this digest; or NULL. */
+/* Finds the member of a set with this digest; or NULL. */
 static struct offered *
-find(const struct check *c, uint64_t digest)
+find(struct offered *set, uint64_t digest)
 {
 	struct offered *o;
 
-	HASH_FIND(hh, c->conn.offers, &digest, sizeof(digest), o);
+	HASH_FIND(hh, set, &digest, sizeof(digest), o);
 	return o;
 }
 
-/* Adds an offer, unless the set is full. */
+/* Adds to a set, unless it is full. */
 static void
-keep(struct check *c, uint64_t digest)
+keep(struct check *c, struct offered **set, uint64_t digest)
 {
 	struct offered *o;
 
-	if (HASH_COUNT(c->conn.offers) >= OFFERS || find(c, digest))
+	if (HASH_COUNT(*set) >= OFFERS || find(*set, digest))
 		return;
 	if ((o = calloc(1, sizeof(*o)))) {
 		o->digest = digest;
-		HASH_ADD(hh, c->conn.offers, digest, sizeof(o->digest), o);
+		HASH_ADD(hh, *set, digest, sizeof(o->digest), o);
 	}
 	if (!o || !o->hh.tbl) {
 		c->failed = true;
@@ -57,13 +57,13 @@ digest_of(struct check *c, enum offer what, struct slice session, struct slice i
 static void
 offer(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	keep(c, digest_of(c, what, session, id, value));
+	keep(c, &c->conn.offers, digest_of(c, what, session, id, value));
 }
 
 static bool
 has(struct check *c, enum offer what, struct slice session, struct slice id, struct slice value)
 {
-	return find(c, digest_of(c, what, session, id, value)) != NULL;
+	return find(c->conn.offers, digest_of(c, what, session, id, value)) != NULL;
 }
 
 /* Is it certain that this was not offered? */
@@ -302,7 +302,7 @@ check_terminal(struct check *c, const struct msg *m)
 	struct slice id = m->what == ACP_OTHER && c->where.from == ACP_AGENT ? json_get_string(m->params, "terminalId") : none;
 	uint64_t terminal = id.p ? digest_of(c, RELEASED, json_get(m->params, acp_session_id), id, none) : 0;
 
-	if (terminal && find(c, terminal))
+	if (terminal && find(c->conn.released, terminal))
 		check_report(c, RULE_TERMINAL_RELEASED, "params.terminalId", "a terminal that was not released", id);
 	return json_string_is(m->method, "terminal/release") ? terminal : 0;
 }
@@ -311,14 +311,14 @@ void
 check_change_terminals(struct check *c, const struct message *m, uint64_t releases)
 {
 	struct slice id = json_string_is(m->request->method, "terminal/create") ? json_get_string(m->msg.result, "terminalId") : none;
-	struct offered *again = id.p ? find(c, digest_of(c, RELEASED, message_session(m), id, none)) : NULL;
+	struct offered *again = id.p ? find(c->conn.released, digest_of(c, RELEASED, message_session(m), id, none)) : NULL;
 
 	if (again) {
-		HASH_DEL(c->conn.offers, again);
+		HASH_DEL(c->conn.released, again);
 		free(again);
 	}
 	if (releases && m->msg.result.p)
-		keep(c, releases);
+		keep(c, &c->conn.released, releases);
 }
 
 /* --- calls, background work and compaction of a session --- */

@@ -16,6 +16,10 @@ check_begin(struct check *c, bool partial)
 		HASH_DEL(c->conn.offers, o);
 		free(o);
 	}
+	HASH_ITER(hh, c->conn.released, o, next) {
+		HASH_DEL(c->conn.released, o);
+		free(o);
+	}
 	c->marks++;
 	c->conn = (struct connection){.version = c->options->protocol ? c->options->protocol : 1, .partial = partial};
 }

@@ -491,15 +491,17 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 		enum style style;
 	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
 		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED},
-		{RECORD_RESTART, "restart", STYLE_BOLD}};
+		{RECORD_RESTART, "restart", STYLE_BOLD}, {RECORD_ERROR, "error", STYLE_RED}};
 	struct pretty *p = w->pretty;
 	struct row r = {.number = w->number, .t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->text.n,
 		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
 	struct cells c;
 	size_t i = 0;
 
-	while (events[i].kind != e->kind)
+	while (i < sizeof(events) / sizeof(*events) && events[i].kind != e->kind)
 		i++;
+	if (i == sizeof(events) / sizeof(*events))
+		return 0;
 	r.method = slice_of(events[i].name);
 	r.method_style = events[i].style;
 	if (end_run(p, to) < 0)

@@ -120,7 +120,8 @@ see_level(struct tool *t, struct usage_session *s)
 	}
 	while (s->alert_level >= LEVEL_YELLOW) {
 		percent = o->warn[s->alert_level - LEVEL_YELLOW];
-		if (usage_reaches(s->used, s->size, percent > REARM ? percent - REARM : 0, false))
+		/* Nothing falls below a level of 0. */
+		if (percent == 0 || usage_reaches(s->used, s->size, percent > REARM ? percent - REARM : 0, false))
 			break;
 		s->alert_level--;
 	}

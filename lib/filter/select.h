@@ -9,7 +9,7 @@
 struct select;
 
 /* The variables of users' programs, for jqprog_new: $from, $method, $session (strings or null) and $t (seconds). */
-enum { SELECT_VARS = 4 };
+enum { SELECT_VARS = JQPROG_VARS };
 struct select_vars {
 	struct jqprog_var at[SELECT_VARS];
 	char time[32];
