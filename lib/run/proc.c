@@ -448,7 +448,7 @@ close_listed(bool at_exec)
 int
 proc_close_others(bool at_exec)
 {
-	long n = close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX);
+	long n = proc_close_range(at_exec) || close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX);
 
 	for (int fd = 3; fd < n; fd++)
 		close_fd(fd, at_exec);

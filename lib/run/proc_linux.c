@@ -7,14 +7,30 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/run/proc_parts.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4u
+#endif
 
 void
 proc_die_with_parent(int signal)
 {
 	prctl(PR_SET_PDEATHSIG, signal);
+}
+
+bool
+proc_close_range(bool at_exec)
+{
+#ifdef SYS_close_range
+	return syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0;
+#else
+	(void)at_exec;
+	return false;
+#endif
 }
 
 /* Reads the state and the group of a process, which is a directory of /proc. A process that has ended has the state Z or X. */

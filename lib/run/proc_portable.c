@@ -17,6 +17,13 @@ proc_die_with_parent(int signal)
 	(void)signal;
 }
 
+bool
+proc_close_range(bool at_exec)
+{
+	(void)at_exec;
+	return false;
+}
+
 /* Does ps list a process of the group that is no zombie? True where ps fails. */
 static bool
 is_listed(pid_t group)
