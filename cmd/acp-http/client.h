@@ -52,7 +52,7 @@ struct client {
 	/* transfer.c */
 	CURLM *multi;
 	curl_socket_t socket;     /* the newest, or CURL_SOCKET_BAD */
-	struct loop_timer due;
+	struct loop_timer due, again;
 	struct loop_task task;
 
 	/* WebSocket and plain lines: a connection that libcurl makes. */
@@ -79,10 +79,10 @@ void client_cookie(struct client *, const char *value);
 int transfers_open(struct client *);
 void transfers_close(struct client *);
 /*
- * Makes libcurl handle these events of a socket, and then read the newest socket until it delivers nothing more: what libcurl (7.88)
- * has read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.
+ * In the next turn of the loop, makes libcurl read the newest socket, and so on until it delivers nothing more: what libcurl (7.88) has
+ * read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.
  */
-void transfers_run(struct client *, curl_socket_t, int events);
+void transfers_again(struct client *);
 /* Makes a transfer to the URL, with --header, the token and the cookies. NULL out of memory, which transfer_start reports. */
 CURL *transfer_new(struct client *, struct transfer *, void (*done)(void *arg, CURLcode), void *arg);
 void transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));

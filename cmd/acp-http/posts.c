@@ -332,7 +332,7 @@ stream_steer(struct stream *s)
 	if (s->paused && s->get.easy && link_wants(&c->link)) {
 		s->paused = false;
 		curl_easy_pause(s->get.easy, CURLPAUSE_CONT);
-		transfers_run(c, CURL_SOCKET_TIMEOUT, 0);
+		transfers_again(c);
 	}
 	if (s->ended && s->get.easy)
 		transfer_end(c, &s->get);

@@ -110,23 +110,28 @@ reap(void *arg)
 static void
 act(struct client *c, curl_socket_t fd, int events)
 {
+	uint64_t before = c->received;
 	int running;
 
 	curl_multi_socket_action(c->multi, fd, events, &running);
 	loop_add_task(c->service.loop, &c->task);
+	if (c->received != before)
+		transfers_again(c);
+}
+
+static void
+on_again(void *arg)
+{
+	struct client *c = arg;
+
+	if (c->socket != CURL_SOCKET_BAD)
+		act(c, c->socket, CURL_CSELECT_IN);
 }
 
 void
-transfers_run(struct client *c, curl_socket_t fd, int events)
+transfers_again(struct client *c)
 {
-	uint64_t before;
-
-	do {
-		before = c->received;
-		act(c, fd, events);
-		fd = c->socket;
-		events = CURL_CSELECT_IN;
-	} while (c->received != before && fd != CURL_SOCKET_BAD);
+	loop_add_timer(c->service.loop, &c->again, 0);
 }
 
 static void
@@ -134,14 +139,14 @@ on_ready(void *arg, short revents)
 {
 	struct watched *w = arg;
 
-	transfers_run(w->client, w->fd.fd, (revents & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) |
-		(revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (revents & POLLERR ? CURL_CSELECT_ERR : 0));
+	act(w->client, w->fd.fd, (revents & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) | (revents & POLLOUT ? CURL_CSELECT_OUT : 0) |
+		(revents & POLLERR ? CURL_CSELECT_ERR : 0));
 }
 
 static void
 on_due(void *arg)
 {
-	transfers_run(arg, CURL_SOCKET_TIMEOUT, 0);
+	act(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int
@@ -190,6 +195,7 @@ transfers_open(struct client *c)
 {
 	c->due = (struct loop_timer){.expired = on_due, .arg = c};
 	c->task = (struct loop_task){.run = reap, .arg = c};
+	c->again = (struct loop_timer){.expired = on_again, .arg = c};
 	c->socket = CURL_SOCKET_BAD;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || !(c->multi = curl_multi_init()))
 		return -1;
@@ -207,6 +213,7 @@ transfers_close(struct client *c)
 		return;
 	curl_multi_cleanup(c->multi);
 	loop_remove_timer(c->service.loop, &c->due);
+	loop_remove_timer(c->service.loop, &c->again);
 	loop_remove_task(c->service.loop, &c->task);
 	curl_global_cleanup();
 }
