@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -140,6 +141,29 @@ at_once(void)
 	unlink("acp/7");
 }
 
+/* While another holds the directory's lock, nobody removes a stale socket: its owner may be about to listen. */
+static void
+locked(void)
+{
+	int fd = rendezvous_listen("acp/7"), lock = open("acp", O_RDONLY | O_DIRECTORY), status;
+	pid_t pids[2];
+
+	close(fd);
+	CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
+	for (int i = 0; i < 2; i++)
+		if ((pids[i] = fork()) == 0)
+			_exit(i ? rendezvous_listen("acp/7") < 0 : (rendezvous_connect(inside("7")), 0));
+	/* Time for a process that does not wait for the lock; one that waits needs none. */
+	for (int i = 0; i < 50 && is_there("acp/7"); i++)
+		usleep(5000);
+	CHECK(is_there("acp/7") && waitpid(-1, &status, WNOHANG) == 0);
+	CHECK(flock(lock, LOCK_UN) == 0);
+	for (int i = 0; i < 2; i++)
+		CHECK(waitpid(pids[i], &status, 0) == pids[i] && status == 0);
+	close(lock);
+	unlink("acp/7");
+}
+
 static void
 links(void)
 {
@@ -197,6 +221,7 @@ main(void)
 	trust();
 	listening();
 	at_once();
+	locked();
 	links();
 	paths();
 	CHECK(unlink("link") == 0 && rmdir("acp") == 0 && chdir("/") == 0);
