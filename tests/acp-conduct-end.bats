@@ -229,6 +229,58 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 }
 
 # bats test_tags=slow
+@test "in a chain that is recorded, too, only the filter that holds up a direction is stopped" {
+	local way
+	cat >stuck <<-'EOS'
+		#!/bin/sh
+		# Passes both directions on, and in one of them ignores the end of its input.
+		(cat <&6; [ $1 = up ] && exec sleep 1000) 7>&- &
+		cat >&7
+		[ $1 = down ] && exec sleep 1000 >&-
+		exec 7>&-
+		wait
+	EOS
+	cat >agent <<-'EOS'
+		#!/bin/sh
+		trap 'echo stopped >>log' TERM
+		jq -c --unbuffered '{jsonrpc: "2.0", id, result: {protocolVersion: 1}}'
+		echo end >>log
+	EOS
+	chmod +x stuck agent
+	for way in down up; do
+		rm -f log
+		run --separate-stderr acp-conduct --no-mcp --record r.rec --grace 200ms -f "$through" -f "./stuck $way" -f "$through" -- ./agent \
+			<<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		assert_success
+		assert_output '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+		assert_equal "$stderr" 'acp-conduct: stuck: did not end within the grace period; stopped (signal TERM)'
+		assert_equal "$(cat log)" end
+	done
+}
+
+@test "a request fails once nobody holds the ended agent's standard output, though its child runs on" {
+	conduct_setup
+	cat >agent <<-'EOS'
+		#!/bin/sh
+		read -r x
+		echo "$x" | jq -c '{jsonrpc, id, result: {protocolVersion: 1}}'
+		read -r x
+		(read -r x <leave; exec sleep 1000 >&-) &
+		exit 3
+	EOS
+	mkfifo leave
+	start --no-mcp --grace 1000s -p acp-tap -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"session/list"}'
+	says 'agent: exit status 3'
+	run ! responded 1
+	echo >leave
+	gets '"code":-32603'
+	kill "$conduct" && kill "$conduct"
+	ends_itself 143
+}
+
+# bats test_tags=slow
 @test "the grace period begins when the agent has read its input, not when the client has left" {
 	# Each line takes a fifth of the grace period, all of them two.
 	run acp-conduct --grace 1500ms -- sh -c 'while read -r x; do sleep 0.3; echo "$x"; done' < <(seq 10)
