@@ -110,11 +110,6 @@ teardown() {
 	[[ ! -e my.sock ]]
 }
 
-@test "--list is acp-share's" {
-	run -2 acp-conduct --list
-	assert_output 'acp-conduct: --list: to list running chains, use acp-share --list'
-}
-
 # bats test_tags=slow
 @test "beside a proxy: what passes is plain, and a guest is on the right side of both neighbours" {
 	chain --control-hop acp-tap.2 -p 'acp-tap -o a.rec' -p 'acp-tap -o b.rec'

@@ -110,12 +110,6 @@ parse_peer(const struct cli_argument *t)
 	add_component(s, KIND_PEER, text + n + 1, NULL)->peer = own;
 }
 
-static void
-refuse_list(const struct cli_argument *t)
-{
-	cli_die(EXIT_USAGE, t->tool->name, "--list: to list running chains, use acp-share --list");
-}
-
 static const struct cli_option options[] = {
 	{"filter", 'f', CLI_PARSE(parse_component), .value = KIND_FILTER},
 	{"down", 'd', CLI_PARSE(parse_component), .value = KIND_DOWN},
@@ -131,7 +125,6 @@ static const struct cli_option options[] = {
 	{"trace", 0, CLI_TEXT(struct setup, trace)},
 	{"control", 0, CLI_TEXT(struct setup, shares.control)},
 	{"control-hop", 0, CLI_TEXTS(struct setup, shares.hops)},
-	{"list", 0, CLI_CALL(refuse_list)},
 	{"grace", 0, CLI_DURATION(struct setup, chain.options.grace)},
 	{"max-line", 0, CLI_BYTES(struct setup, route.line_limit)},
 	{"verbose", 'v', CLI_FLAG(struct setup, chain.options.verbose)},
