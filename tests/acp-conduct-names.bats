@@ -151,3 +151,16 @@ child_of_conduct() {
 	run -2 acp-conduct --record new --trace new -- cat
 	assert_output --partial 'already being written'
 }
+
+@test "-v says how long a proxy took for a message, each way" {
+	local way
+	for way in client agent; do
+		start --no-mcp -p "acp-fault --from $way --kind notification --delay 50ms" -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","method":"tell","params":{"sessionId":"s"}}'
+		gets session/update
+		ends 0
+		# The steps of the count are a ninth of the time apart.
+		awk '/added/ { split($0, a, "median. and "); found = a[2] + 0 >= 44000 } END { exit !found }' said || fail "$way: $(cat said)"
+	done
+}
