@@ -223,6 +223,23 @@ says() {
 	assert_output --partial 'longer than --max-line'
 }
 
+@test "--max-line counts the message alone, bare or in a record" {
+	local reader file n other
+	jq -nc '{jsonrpc: "2.0", id: 1, method: "initialize", params: {protocolVersion: 1, _meta: {x: ("x" * 2000)}}}' >bare
+	{ echo '{"acp-recording":1}' && printf '{"t":0.5,"from":"client","msg":%s}\n' "$(cat bare)"; } >record
+	n=$(($(wc -c <bare) - 1))
+	for file in bare record; do
+		for reader in acp-tap acp-stat acp-check acp-diff 'acp-export -o page.html' acp-usage; do
+			other=
+			[[ $reader != acp-diff ]] || other=$file
+			run $reader --max-line $n $file $other
+			refute_output --partial longer
+			run -2 $reader --max-line $((n - 1)) $file $other
+			assert_output --regexp 'longer than --max-line|expected a shorter line'
+		done
+	done
+}
+
 @test "after a loss the next prompt begins a turn of its own, for every tool that counts turns" {
 	cat >lost.rec <<-'EOS'
 		{"acp-recording":1,"started":"2026-11-23T10:00:00.000000Z"}

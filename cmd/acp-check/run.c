@@ -73,7 +73,7 @@ message(struct watch *w, const struct message *m, const struct session_message *
 static void
 read_bad(struct run *r, struct watch *w, const struct record *bad)
 {
-	bool longer = strstr(bad->error.what, "longer than --max-line") != NULL;
+	bool longer = bad->error.what == recording_too_long;
 
 	if (longer) {
 		check_report(&r->check, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", slice(NULL, 0));

@@ -45,7 +45,7 @@ open_attached(struct frame *f)
 	snprintf(hop, sizeof(hop), "%" PRIu64, a.hop);
 	f->attached = calloc(1, sizeof(*f->attached));
 	if (f->attached)
-		f->attached->records = recording_of_lines(hop);
+		f->attached->records = recording_of_lines(hop, f->options->limit);
 	if (near_open(f, a.fd, needs ? a.fd : -1) == 0 && f->attached && f->attached->records) {
 		f->near.end.in.limit += RECORDING_AROUND;
 		return 0;

@@ -82,7 +82,7 @@ items_open(struct items *s, const char *tool, const char *path, size_t limit, co
 	if (fd < 0 && lseek(s->fd, 0, SEEK_SET) == 0)
 		fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	s->reader = fd < 0 ? NULL : recording_open(fd, limit, hop);
-	s->again = recording_of_lines(hop);
+	s->again = recording_of_lines(hop, limit);
 	if (!s->reader || !s->again)
 		return -1;
 	if (environment) {

@@ -58,7 +58,7 @@ operands_judge(struct operands *in, const char *nothing)
 static void
 hand_out(struct operands *in, enum input_got got, const struct line *line, int (*fn)(void *, struct slice, const char **), void *arg)
 {
-	const char *why = "longer than --max-line";
+	const char *why = recording_too_long;
 	bool end = got == INPUT_END;
 	int r = got == INPUT_NOTHING ? -1 : got == INPUT_PIECE;
 

@@ -106,6 +106,8 @@ compressed(struct slice line)
 	return NULL;
 }
 
+const char recording_too_long[] = "longer than --max-line";
+
 /* Reads any line, by scanning all of it. */
 static enum outcome
 read_slowly(struct recording *rec, struct record *r)
@@ -133,7 +135,7 @@ read_slowly(struct recording *rec, struct record *r)
 }
 
 static enum outcome
-read_line(struct recording *rec, const struct line *line, struct record *r)
+read_any(struct recording *rec, const struct line *line, struct record *r)
 {
 	static const char message[] = "{\"jsonrpc\"";
 	struct slice raw = line->text, begin;
@@ -153,10 +155,22 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 	return read_slowly(rec, r);
 }
 
+static enum outcome
+read_line(struct recording *rec, const struct line *line, struct record *r)
+{
+	enum outcome o = read_any(rec, line, r);
+
+	if (o == READ && r->kind == RECORD_MESSAGE && r->text.n > rec->limit) {
+		r->kind = RECORD_BAD;
+		r->error = (struct json_error){1, recording_too_long};
+	}
+	return o;
+}
+
 /* --- the reader --- */
 
 struct recording *
-recording_of_lines(const char *hop)
+recording_of_lines(const char *hop, size_t limit)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
 	char *end;
@@ -164,6 +178,7 @@ recording_of_lines(const char *hop)
 	if (!rec)
 		return NULL;
 	rec->in.io.fd = -1;
+	rec->limit = limit;
 	rec->asked = hop && strcmp(hop, "0") != 0;
 	rec->hop = hop ? hop : "0";
 	rec->numbered = byte_is_digit(rec->hop[0]);
@@ -192,7 +207,7 @@ recording_use_environment(struct recording *rec)
 struct recording *
 recording_open(int fd, size_t limit, const char *hop)
 {
-	struct recording *rec = recording_of_lines(hop);
+	struct recording *rec = recording_of_lines(hop, limit);
 
 	if (!rec)
 		return NULL;
@@ -223,7 +238,7 @@ recording_next(struct recording *rec, struct record *r)
 			if (!line.last)
 				break;
 			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
-				.error = {1, "longer than --max-line"}};
+				.error = {1, recording_too_long}};
 			rec->offset += rec->long_line;
 			rec->long_line = 0;
 			return 0;

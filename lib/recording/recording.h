@@ -55,6 +55,8 @@ struct record {
 
 struct recording; /* a reader */
 
+extern const char recording_too_long[]; /* what is wrong with a RECORD_BAD whose line or message is beyond the limit */
+
 /*
  * Makes a reader of a descriptor, which the reader closes. limit: bytes of a message at most. hop: the chosen hop, a number or a name,
  * which must last as long as the reader; NULL: hop 0. NULL with errno.
@@ -71,7 +73,7 @@ int recording_next(struct recording *, struct record *);
  * recording_of_lines makes a reader without a descriptor, for callers that find the lines; NULL out of memory. recording_line reads one
  * line, without its newline, whose bytes must last as long as the record. 0; 1: it has no record of the hop; -1 out of memory.
  */
-struct recording *recording_of_lines(const char *hop);
+struct recording *recording_of_lines(const char *hop, size_t limit);
 int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
 /*
  * After the end: does the recording lack the chosen hop? Then text says so, and names the hops that it has. found: the reader returned

@@ -8,6 +8,7 @@
 
 struct recording {
 	struct input in;
+	size_t limit;        /* bytes of a message at most */
 	bool environment;    /* ${NAME} in messages is replaced */
 	struct buf expanded; /* a message in which variables were replaced */
 	struct buf why;      /* the text of an error that names a variable */

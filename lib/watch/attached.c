@@ -39,7 +39,7 @@ static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct watch_guest *g = arg;
-	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, "longer than --max-line"}};
+	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
 	int e = got != INPUT_PIECE ? recording_line(g->records, line->text, line->number, &r) : !line->first;
 
 	/* An acp-share that was killed ends within a line. */
@@ -82,7 +82,7 @@ on_response(void *arg, short revents)
 	attach_close(&g->asked);
 	if (r == 0) {
 		snprintf(hop, sizeof(hop), "%llu", (unsigned long long)to.hop);
-		g->records = recording_of_lines(hop);
+		g->records = recording_of_lines(hop, g->w->frame->limit);
 		if (endpoint_open(&g->end, g->loop, to.fd, g->want == ATTACH_WATCH ? -1 : to.fd, g->w->frame->limit + RECORDING_AROUND) < 0 || !g->records)
 			why = strdup(strerror(errno));
 	}

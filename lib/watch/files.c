@@ -137,7 +137,7 @@ static int
 read_lines(struct files *f)
 {
 	struct watch *w = f->w;
-	struct record r = {.kind = RECORD_BAD, .error = {1, "longer than --max-line"}};
+	struct record r = {.kind = RECORD_BAD, .error = {1, recording_too_long}};
 	struct line line;
 	enum input_got got = INPUT_LINE;
 
@@ -300,7 +300,7 @@ read_file(struct files *f, int fd)
 	f->fresh = true;
 	f->t = f->waited = 0;
 	f->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	f->lines = recording_of_lines(w->frame->hop);
+	f->lines = recording_of_lines(w->frame->hop, w->frame->limit);
 	if (!f->lines)
 		close(fd);
 	if (!f->lines || input_open(&f->in, fd, w->frame->limit < SIZE_MAX / 2 ? w->frame->limit + RECORDING_AROUND : w->frame->limit) < 0 ||
