@@ -46,13 +46,14 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 # bats test_tags=slow
 @test "how far each server came, in the order of the declarations" {
 	session "$(server never a)" "$(server silent b 1)" "$(server deaf c)" "$(server refused d)" "$(server toolless e)" "$(server unused f)" \
-		"$(server slow g)" "$(server good h)" '{"type":"http","name":"web","url":"x","headers":[]}'
+		"$(server slow g)" "$(server broken j)" "$(server good h)" '{"type":"http","name":"web","url":"x","headers":[]}'
 	recording b 1 >b.rec <<<'{"t":0.5,"event":"exit","status":3}'
 	recording c >c.rec <<<"${HELLO%%$'\n'*}"$'\n''{"t":2,"event":"exit","signal":"KILL"}'
 	recording d >d.rec <<<"${HELLO%%$'\n'*}"$'\n''agent 0.2 0 ! {"code":-1,"message":"no"}'
 	recording e >e.rec <<<"${HELLO/\"tools\":\{\}/}"
 	recording f >f.rec <<<"$HELLO"
 	recording g >g.rec <<<"$HELLO"$'\n''client 0.3 1 tools/list'
+	recording j >j.rec <<<"$HELLO"$'\n''client 0.3 1 tools/list'$'\n''agent 0.4 1 ! {"code":-32603,"message":"no"}'
 	recording h >h.rec <<-END
 		$HELLO
 		client 0.3 1 tools/list {}
@@ -68,7 +69,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 		agent 2 5 ! {"code":-1,"message":"no"}
 		{"t":4,"event":"exit","status":0}
 	END
-	run -1 acp-check --mcp s.rec [b-h].rec
+	run -1 acp-check --mcp s.rec [b-j].rec
 	assert_output - <<-'END'
 		never: never started
 		silent: started, no initialize, ran 500 ms; exit status 3
@@ -77,6 +78,7 @@ agent 0.2 0 = {"capabilities":{"tools":{}}}'
 		toolless: it offers no tools, ran 200 ms
 		unused: no tools/list, never called, ran 200 ms
 		slow: no response to tools/list, never called, ran 300 ms
+		broken: an error to tools/list, never called, ran 400 ms
 		good: listed 3 tools, called 4 times, 2 errors, 1 without a response, 1.8 s in calls, ran 4.0 s
 		web: not recorded: http
 	END

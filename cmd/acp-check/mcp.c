@@ -11,9 +11,11 @@
 #include "lib/run/proc.h"
 
 /* How far a server got; with several processes, the farthest of them. */
-enum stage { STAGE_NEVER, STAGE_STARTED, STAGE_ASKED, STAGE_REFUSED, STAGE_TOOLLESS, STAGE_READY, STAGE_ASKED_TOOLS, STAGE_LISTED };
+enum stage { STAGE_NEVER, STAGE_STARTED, STAGE_ASKED, STAGE_REFUSED, STAGE_TOOLLESS, STAGE_READY, STAGE_ASKED_TOOLS, STAGE_REFUSED_TOOLS,
+	STAGE_LISTED };
 static const char *const stages[] = {"never started", "started, no initialize", "no response to initialize", "an error to initialize",
-	"it offers no tools", "no tools/list", "no response to tools/list", "listed"};
+	"it offers no tools", "no tools/list", "no response to tools/list", "an error to tools/list",
+	"listed"};
 
 /* The figures of a recording, or the sums for a server. */
 struct figures {
@@ -140,7 +142,9 @@ see_response(struct figures *f, const struct session_message *seen)
 
 	if (json_string_is(r->method, "initialize") || json_string_is(r->method, "server/discover")) {
 		reach(f, msg->error.p ? STAGE_REFUSED : json_path(msg->result, "capabilities.tools").p ? STAGE_READY : STAGE_TOOLLESS);
-	} else if (json_string_is(r->method, "tools/list") && !msg->error.p) {
+	} else if (json_string_is(r->method, "tools/list") && msg->error.p) {
+		reach(f, STAGE_REFUSED_TOOLS);
+	} else if (json_string_is(r->method, "tools/list")) {
 		struct json_iter it = {.in = json_get(msg->result, "tools")};
 		struct slice value;
 
