@@ -210,10 +210,17 @@ live() {
 	live 's/"n":1/"n":"one"/'
 	run acp-replay --as client --check --update s.rec -- ./agent
 	assert_failure 1
-	assert_line 'acp-replay: s.rec: not updated: something differs'
+	assert_line 'acp-replay: s.rec: not updated: the session did not pass'
 	cmp s.rec before.rec
 	run acp-replay --as client --check --update s.rec -- true
 	assert_failure 1
+	cmp s.rec before.rec
+	# An agent that fails at the end, too.
+	live ''
+	sed -i 's/exec//' agent
+	printf '(exit 3)\n' >>agent
+	run -3 acp-replay --as client --check --update s.rec -- ./agent
+	assert_line 'acp-replay: s.rec: not updated: the session did not pass'
 	cmp s.rec before.rec
 	# Killed in the middle: the same.
 	acp-replay --as client --check --update s.rec -- sh -c 'kill -9 $PPID' || true

@@ -282,6 +282,7 @@ static int
 exit_status(struct peer *p)
 {
 	const char *them = acp_side_name(p->player.plan.them), *kept = NULL;
+	bool failed = p->running && !p->stopped && p->status != 0;
 	char words[64];
 	int differs;
 
@@ -299,14 +300,14 @@ exit_status(struct peer *p)
 		kept = "it holds several hops, and only one was played";
 	else if (!p->player.plan.header)
 		kept = "it is not in the format that acp-tap writes";
-	differs = recorder_end(p->player.recorder, !p->player.missed, kept);
+	differs = recorder_end(p->player.recorder, !p->player.missed && !failed, kept);
 	if (differs > EXIT_NEGATIVE)
 		return differs;
 	if (p->play == PLAY_EXIT && p->player.plan.exit_status)
 		return p->player.plan.exit_status;
 	if (p->player.missed || differs)
 		return EXIT_NEGATIVE;
-	if (!p->running || p->stopped || p->status == 0)
+	if (!failed)
 		return 0;
 	cli_warn(replay_name, "the agent ended with %s", proc_describe(p->status, words, sizeof(words)));
 	return proc_status(p->status);

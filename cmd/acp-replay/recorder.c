@@ -190,7 +190,7 @@ static int
 update(struct recorder *r, bool passed, const char *why)
 {
 	if (!passed)
-		why = "something differs";
+		why = "the session did not pass";
 	else if (!why && has_comments(r->options->path))
 		why = "it has comments, which would be lost";
 	if (why) {
