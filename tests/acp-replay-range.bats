@@ -204,6 +204,15 @@ once() {
 	done
 }
 
+@test "an option that would do nothing is refused" {
+	run -2 acp-replay --grace 1s s.rec </dev/null
+	assert_output 'acp-replay: --grace requires --as client'
+	run -2 acp-replay --as client --on-miss wait s.rec -- true
+	assert_output 'acp-replay: --on-miss does not go with --as client'
+	run -2 acp-replay --max-pause 1s s.rec </dev/null
+	assert_output 'acp-replay: --max-pause requires --speed'
+}
+
 @test "--start: a session whose beginning was not played is the one that the client names" {
 	n=$(grep -n '"method":"session/prompt"' "$FIXTURES/demo.rec" | head -n 1 | cut -d: -f1)
 	play_agent --start "$n" "$FIXTURES/demo.rec"

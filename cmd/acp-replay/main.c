@@ -47,6 +47,9 @@ static const struct cli_rule rules[] = {
 	{"--update", "--check", "--record|--hop|--env|--on-miss next"},
 	{"--check", NULL, "--start|--until|--loop|--hop"},
 	{"--format", "--check", NULL},
+	{"--grace", "--as client", NULL},
+	{"--on-miss", NULL, "--as client"},
+	{"--max-pause", "--speed", NULL},
 	{NULL, NULL, NULL},
 };
 
