@@ -187,6 +187,18 @@ live() {
 	assert_line --partial 'No space left on device'
 }
 
+@test "a full disk under standard output is named, and is not the other side's leaving: 125" {
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	a_session
+	mkfifo other
+	exec 9<>other
+	echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' >&9
+	run -125 bash -c 'acp-replay s.rec <other >/dev/full 9>&-'
+	assert_output 'acp-replay: standard output: No space left on device'
+	run -125 bash -c 'acp-replay --as client s.rec <other >/dev/full 9>&-'
+	assert_output 'acp-replay: standard output: No space left on device'
+}
+
 @test "--update puts what happened in the place of the recording, with its mode, and leaves the old one as FILE~" {
 	a_session
 	sed -i '1i {"acp-recording":1}' s.rec

@@ -166,6 +166,12 @@ live_event(void *arg, enum endpoint_event event)
 		cli_warn(replay_name, "%s: %s", acp_side_name(p->player.plan.them), strerror(p->live.in.error));
 	if (event == ENDPOINT_ENDED)
 		input_ended(p);
+	/* The other side has not left, but cannot be reached: a full disk, for instance. */
+	if (event == ENDPOINT_CLOSED && p->live.out.error && p->live.out.error != EPIPE && p->live.out.error != ECONNRESET) {
+		cli_warn(replay_name, "standard output: %s", strerror(p->live.out.error));
+		fail(p, EXIT_FAILED);
+		return;
+	}
 	/* A client that does not read any more has left. The end of an agent's output shows its end. */
 	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->us == ACP_AGENT)
 		p->player.left = true;
