@@ -1,4 +1,5 @@
 /* Reads our own records (acp-recording(5)). */
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "lib/base/base64.h"
@@ -123,12 +124,15 @@ int
 recording_status(const struct record *r)
 {
 	const char *name;
+	char number[12];
 
 	if (r->status >= 0)
 		return W_EXITCODE(r->status, 0);
 	for (int i = 1; i <= SIGNAL_MOST; i++) {
 		name = proc_signal_name(i);
-		if (name && slice_is(r->signal, name))
+		/* One without a name is recorded as its number. */
+		snprintf(number, sizeof(number), "%d", i);
+		if (slice_is(r->signal, name ? name : number))
 			return i;
 	}
 	return 0;

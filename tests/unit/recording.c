@@ -208,6 +208,8 @@ test_how_it_ended(void)
 	r.status = -1;
 	r.signal = slice_of("KILL");
 	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == SIGKILL);
+	r.signal = slice_of("40");
+	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == 40);
 	r.signal = slice_of("WHATEVER");
 	CHECK(recording_status(&r) == 0);
 }
