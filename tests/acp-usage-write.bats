@@ -42,6 +42,9 @@ four='four-turns-per-model-usage.jsonl'
 	assert_output 1
 	run -0 acp-usage --all -f tsv same
 	assert_equal "${#lines[@]}" 4
+	# Sums have no updates.
+	run -2 acp-usage --all --summary same
+	assert_output 'acp-usage: --all does not go with --summary'
 }
 
 @test "the log shortens a session as far as no other begins alike" {

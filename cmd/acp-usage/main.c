@@ -167,6 +167,7 @@ list_inputs(struct options *o)
 
 static const struct cli_rule rules[] = {
 	{"--cache-hour", "--prices", NULL},
+	{"--all", NULL, "--summary|--by|--merge|--format prom"},
 	{"--format prom", "--output|recordings", "--summary|--by|--merge|--append"},
 	{"--summary|--by|--merge", NULL, "--format csv|--format tsv"},
 	{"--sort", "--summary|--by|--merge", NULL},
