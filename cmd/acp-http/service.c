@@ -1,8 +1,6 @@
 /* What a server and a client share: the loop, signals, and lines on standard error that never block. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "cmd/acp-http/http.h"
 #include "lib/run/proc.h"

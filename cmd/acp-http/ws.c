@@ -1,5 +1,4 @@
 /* WebSocket over an endpoint: frames become messages of a link, and messages frames. */
-#include <errno.h>
 #include <inttypes.h>
 #include <openssl/sha.h>
 #include <sys/random.h>
