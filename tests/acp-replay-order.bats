@@ -225,6 +225,42 @@ update() {
 	assert_output $'{"id":1,"result":1}\n{"id":2,"result":2}'
 }
 
+@test "a sub-agent's messages have their place among its parent's" {
+	recording s.rec <<-'END'
+		> {"id":0,"method":"initialize","params":{}}
+		< {"id":0,"result":{}}
+		> {"id":1,"method":"session/new","params":{}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"id":9,"method":"session/request_permission","params":{"sessionId":"child"}}
+		> {"id":9,"result":{"outcome":{}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"subagent_update","sessionId":"grandchild"}}}
+		< {"method":"session/update","params":{"sessionId":"grandchild","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"grandchild","update":"2"}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+	END
+	# A client that waits for everything that was recorded before its next message reads all in the recorded order.
+	local from recorded f
+	for f in s.rec "$FIXTURES"/agents/*subagent*.jsonl; do
+		rm -f to from
+		play_agent "$f"
+		while read -r from recorded; do
+			if [[ $from == client ]]; then
+				tell "$recorded"
+			else
+				says "$recorded"
+			fi
+		done < <(jq -r 'select(.from) | "\(.from) \(.line // (.msg | tojson) | sub("\\n$"; ""))"' "$f")
+		hang_up
+		assert_equal "$status$rest" 0
+	done
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

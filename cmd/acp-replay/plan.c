@@ -212,6 +212,9 @@ read_next(struct reading *r)
 		cli_warn(replay_name, "%s:%llu: left out: the sender is unknown", items->path, (unsigned long long)record->number);
 		r->plan->missed = true;
 	}
+	if (record->kind == RECORD_MESSAGE && record->from == ACP_AGENT && r->plan->us == ACP_AGENT &&
+		json_string_is(msg_update_kind(&record->msg), "subagent_update") && buf_add(&r->plan->announced, (char *)&item, sizeof(item)) < 0)
+		return -1;
 	r->ended |= ends_after(r);
 	return r->ended;
 }
@@ -234,6 +237,32 @@ check_range(const struct reading *r)
 	else
 		return 0;
 	return 1;
+}
+
+/* Sets the family of each sub-agent's session that no response begins. 0, or -1 with errno. */
+static int
+join_families(struct plan *p)
+{
+	uint32_t item, parent, child, family;
+	struct msg m;
+
+	for (size_t at = 0; at < p->announced.n; at += sizeof(item)) {
+		memcpy(&item, p->announced.p + at, sizeof(item));
+		if (items_message(&p->items, item, &m) < 0)
+			return -1;
+		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
+		parent = p->items.at[item].session;
+		if (!child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE)
+			continue;
+		family = p->lanes[parent].family != ITEM_NONE ? p->lanes[parent].family : parent;
+		p->lanes[parent].family = family;
+		/* The child may have announced others before. */
+		for (size_t i = 0; i < p->nlanes && p->lanes[child].family != ITEM_NONE; i++)
+			if (i != child && p->lanes[i].family == p->lanes[child].family)
+				p->lanes[i].family = family;
+		p->lanes[child].family = family;
+	}
+	return 0;
 }
 
 int
@@ -262,12 +291,14 @@ plan_read(struct plan *p, const struct replay_options *o)
 		return -1;
 	for (size_t i = 0; i < p->nlanes; i++)
 		p->lanes[i] = (struct lane){.session = items_session(&p->items, (uint32_t)i), .first = ITEM_NONE, .opener = ITEM_NONE,
-			.begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+			.family = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
 	for (size_t i = 0; i < p->items.n; i++) {
 		p->parts[i].next = ITEM_NONE;
 		if (plan_item(p, (uint32_t)i, o->start, &latest) < 0)
 			return -1;
 	}
+	if (join_families(p) < 0)
+		return -1;
 	for (size_t i = 0; o->us == ACP_CLIENT && i < p->nlanes; i++)
 		if (!(p->lanes[i].amounts = calloc(p->nmeasures, sizeof(*p->lanes[i].amounts))))
 			return -1;
@@ -383,5 +414,6 @@ plan_close(struct plan *p)
 	free(p->lanes);
 	free(p->parts);
 	free(p->measures);
+	buf_free(&p->announced);
 	items_close(&p->items);
 }

@@ -259,6 +259,21 @@ is_time(struct player *p, const struct lane *l, uint64_t t)
 	return false;
 }
 
+/* Is a session with sub-agents, all of it, past what was recorded before the item? A sub-agent works within a turn of its parent. */
+static bool
+family_is_past(struct player *p, const struct lane *l, uint32_t item)
+{
+	struct plan *plan = &p->plan;
+	struct lane *other;
+
+	if (l->family == ITEM_NONE)
+		return true;
+	for (other = plan->lanes; other < plan->lanes + plan->nlanes; other++)
+		if (other->family == l->family && other != l && (plan_own(plan, other) < item || plan_needed(plan, other) < item))
+			return false;
+	return true;
+}
+
 /* The item that is due next in a lane. */
 struct due {
 	struct lane *lane;
@@ -275,13 +290,13 @@ find_due(struct player *p, struct lane *l)
 
 	if (plan_has(&p->plan, own) && player_try_begin(p, l) &&
 		!(p->plan.us == ACP_CLIENT ? client_waits(p, l, own) : plan_needed(&p->plan, l) < own) &&
-		is_time(p, l, player_item(p, own)->t))
+		family_is_past(p, l, own) && is_time(p, l, player_item(p, own)->t))
 		d.item = own;
 	DL_FOREACH(l->pending, q) {
 		response = player_item(p, q->item)->pair;
 		if (response >= d.item)
 			break;
-		if (response_is_ready(p, l, q) && is_time(p, l, player_item(p, response)->t)) {
+		if (response_is_ready(p, l, q) && family_is_past(p, l, response) && is_time(p, l, player_item(p, response)->t)) {
 			d.item = response;
 			d.request = q;
 		}
