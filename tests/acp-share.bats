@@ -52,6 +52,17 @@ teardown() {
 	[[ ! -e my.sock ]]
 }
 
+@test "a socket of any name where chains are looked for is shared once" {
+	local path
+	mkdir -m 700 run/acp
+	ln -s run/acp near
+	for path in "$PWD/run/acp/mine" run/acp/mine near/mine; do
+		start --control "$path"
+		assert_equal "$(ls run/acp)" mine
+		ends
+	done
+}
+
 # bats test_tags=slow
 @test "where a chain listens no other one may; what nobody listens at any more is taken over" {
 	start --control my.sock

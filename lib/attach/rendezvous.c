@@ -92,11 +92,16 @@ remove_stale(const char *path)
 static bool
 is_in_directory(const char *path)
 {
-	char *directory = rendezvous_directory();
-	size_t n = directory ? strlen(directory) : 0;
-	bool in = n && strncmp(path, directory, n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/');
+	char *directory = rendezvous_directory(), *above = bytes_printf("%s%s", path[0] == '/' ? "" : "./", path);
+	struct stat ours, its;
+	bool in = false;
 
+	if (directory && above) {
+		strrchr(above, '/')[1] = '\0';
+		in = stat(directory, &ours) == 0 && stat(above, &its) == 0 && ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+	}
 	free(directory);
+	free(above);
 	return in;
 }
 
@@ -236,7 +241,7 @@ rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 		free(r->path);
 		return -1;
 	}
-	if (!automatic)
+	if (!automatic && !is_in_directory(r->path))
 		make_link(r, pid, why);
 	return 0;
 }
