@@ -211,6 +211,24 @@ ask() {
 	leaves_nobody
 }
 
+@test "a command that closes its output is reported when it ends, though the agent disconnects first" {
+	cat >closing <<-'EOS'
+		#!/bin/sh
+		read -r line
+		exec >&-
+		sleep 0.5
+		exit 5
+	EOS
+	chmod +x closing
+	offer ./closing
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	assert_equal "$(ask 2 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error.code)" -33002
+	assert_equal "$(ask 3 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
+	wait_for test -s err
+	finish
+	assert_equal "$(cat err)" 'acp-mcp: server "x": ./closing has ended: exit status 5'
+}
+
 # The commands that serve, by their pids.
 commands() {
 	wait_for pgrep -P "$BRIDGE" -x jq >/dev/null

@@ -115,9 +115,11 @@ command_start(struct command *c, int in, int out)
 void
 command_finish(struct command *c, bool ours)
 {
-	c->input_closed = c->input_closed || ours;
-	if (c->runs && !c->kill_timer.added)
-		loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
+	/* What came first was the cause: after the command's own end the other side disconnects, too. */
+	if (!c->runs || c->kill_timer.added)
+		return;
+	c->input_closed = ours;
+	loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
 }
 
 static bool
