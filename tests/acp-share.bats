@@ -238,6 +238,32 @@ teardown() {
 	ends
 }
 
+@test "no update opens a session that was closed, and no history one that cannot be loaded" {
+	cat >agent.jq <<-'EOS'
+		def update($s): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $s, update: {sessionUpdate: "session_info_update", title: "t"}}};
+		if .method == "session/load" then
+			update(.params.sessionId), {jsonrpc: "2.0", id} + if .params.cwd == "/none" then {error: {code: -32002, message: "no"}} else {result: {}} end
+		elif .method == "session/close" then {jsonrpc: "2.0", id, result: {}}, update(.params.sessionId), update("other")
+		else {jsonrpc: "2.0", id, result: {protocolVersion: 1, sessionId: "s"}} end
+	EOS
+	ids() { ask '{"want":"list"}' | jq -c '[.sessions[].id]'; }
+	start -- jq -c --unbuffered -f agent.jq
+	say "$init" '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/a"}}' '{"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"s"}}'
+	hears '"sessionId":"other"'
+	assert_equal "$(ids)" '["other"]'
+	say '{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s","cwd":"/none"}}'
+	hears '"id":3'
+	assert_equal "$(ids)" '["other"]'
+	say '{"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"s","cwd":"/a"}}'
+	hears '"id":4'
+	assert_equal "$(ids)" '["other","s"]'
+	# It is open; that it cannot be loaded again changes nothing.
+	say '{"jsonrpc":"2.0","id":5,"method":"session/load","params":{"sessionId":"s","cwd":"/none"}}'
+	hears '"id":5'
+	assert_equal "$(ids)" '["other","s"]'
+	ends
+}
+
 @test "in the list a wide character takes two columns" {
 	export LC_ALL=C.UTF-8
 	start -- jq -c --unbuffered '{jsonrpc: "2.0", id: .id, result: {protocolVersion: 1, agentInfo: {name: "日本語"}}}'

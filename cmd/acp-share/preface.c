@@ -25,6 +25,7 @@ struct item {
 struct open_session {
 	UT_hash_handle hh;
 	struct item *items;
+	bool closed; /* by the client: an update that comes later does not open it */
 	size_t n;
 	char id[]; /* its text */
 };
@@ -256,6 +257,20 @@ session_of(struct preface *p, struct slice id)
 	return NULL;
 }
 
+/* Forgets that a session was closed, as the client opens it again; and one of which there is only the history, if that fails. */
+static void
+see_opening(struct preface *p, const struct message *m)
+{
+	struct slice name = message_session(m);
+	SCOPED struct buf id = {0};
+	struct open_session *s = NULL;
+
+	if (json_type(name) == JSON_STRING && json_unescape(name, &id) == 0)
+		s = find(p, buf_slice(&id));
+	if (s && (m->msg.kind == MSG_REQUEST ? s->closed : !m->msg.result.p && !find_item(s, OPENED, slice(NULL, 0))))
+		session_close(p, s);
+}
+
 static void
 see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
@@ -276,16 +291,21 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	} else if (what == ACP_SESSION_PROMPT || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
 		s = find(p, buf_slice(&id));
 		/* A tool call ends with its turn at the latest. */
-		if (s && what == ACP_SESSION_PROMPT)
+		if (s && what == ACP_SESSION_PROMPT) {
 			calls_free(p, s);
-		else if (s)
-			session_close(p, s);
+		} else if (s) {
+			s->closed = true;
+			while (s->items)
+				item_free(p, s, s->items);
+		}
 	} else if ((s = session_of(p, buf_slice(&id)))) {
 		part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
 			: acp_opens_session(what) ? OPENED : ACP_PART_CONFIG;
+		s->closed = s->closed && part != OPENED;
 		if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
 			calls_free(p, s);
-		see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
+		if (!s->closed)
+			see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
 	}
 	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
 		session_close(p, p->sessions);
@@ -299,6 +319,8 @@ preface_see(struct preface *p, const struct message *m)
 
 	if (!is_wanted(what, m))
 		return false;
+	if (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME)
+		see_opening(p, m);
 	if (what != ACP_INITIALIZE && what != ACP_PROXY_INITIALIZE) {
 		if (m->msg.kind == MSG_REQUEST)
 			wait_for_response(p, m);
@@ -390,6 +412,7 @@ int
 preface_put_list(const struct preface *p, struct buf *to)
 {
 	const struct item *opened;
+	const char *comma = "";
 	struct slice cwd;
 
 	if (buf_add_string(to, "\"client\":") < 0 || put_peer(scan(&p->hello.request).params, "clientInfo", to) < 0 ||
@@ -397,12 +420,15 @@ preface_put_list(const struct preface *p, struct buf *to)
 		buf_add_string(to, ",\"sessions\":[") < 0)
 		return -1;
 	for (const struct open_session *s = p->sessions; s; s = s->hh.next) {
+		if (s->closed)
+			continue;
 		opened = find_item(s, OPENED, slice(NULL, 0));
 		cwd = opened ? json_get(scan(&opened->all.request).params, "cwd") : slice(NULL, 0);
-		if (buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
+		if (buf_add_string(to, comma) || buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
 			|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null"))
-			|| buf_add_string(to, s->hh.next ? "}," : "}"))
+			|| buf_add_string(to, "}"))
 			return -1;
+		comma = ",";
 	}
 	return buf_add_string(to, "]");
 }
