@@ -146,6 +146,18 @@ teardown() {
 	ends
 }
 
+@test "--max-line is for the messages of guests, too: a longer request gets its error" {
+	start --max-line 1K
+	begin
+	join g
+	head -n 1 g | jq -e .selected
+	down "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"x\":\"$(printf '%2000s' x)\"}}"
+	down '{"jsonrpc":"2.0","id":2,"method":"m"}'
+	hears '"id":2,"result"' g
+	assert_equal "$(jq -c 'select(.to == "guest" and .msg.id == 1).msg.error' g)" '{"code":-32600,"message":"a message that is longer than --max-line"}'
+	ends
+}
+
 # bats test_tags=slow
 @test "a line of 100 MB of a guest is discarded, and he may go on" {
 	start

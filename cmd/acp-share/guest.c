@@ -339,9 +339,14 @@ handle_message(struct guest *g, struct slice text, enum acp_direction dir, struc
 	struct json_error error;
 	const char *why;
 	struct msg m;
-	int code, r = 0;
+	int code = ACP_ERR_INVALID_REQUEST, r = 0;
 
-	why = msg_scan(text, &m, &error) == MSG_NOISE ? error.what : m.kind != MSG_RESPONSE ? objection(g, &m, dir, &code) : NULL;
+	if (msg_scan(text, &m, &error) == MSG_NOISE)
+		why = error.what;
+	else if (text.n > g->share->limit)
+		why = "a message that is longer than --max-line";
+	else
+		why = m.kind != MSG_RESPONSE ? objection(g, &m, dir, &code) : NULL;
 	if (why && m.kind == MSG_REQUEST)
 		send_error_to_guest(g, m.id, dir, code, why);
 	else if (why)
@@ -460,6 +465,7 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	s->nguests++;
 	if (endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD) == 0
 		&& recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops) == 0
+		&& (s->preface.number == 0 || recording_header_add(&text, "selected") == 0)
 		&& preface_put(&s->preface, &text) == 0 && endpoint_put(&g->end, NULL, buf_slice(&text)) == 0)
 		return 0;
 	guest_free(g);
