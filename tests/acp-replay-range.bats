@@ -157,6 +157,17 @@ once() {
 	once --speed max
 }
 
+@test "--speed as the client: a pause before a session's first message counts, too" {
+	{
+		at 0.000000 client '{"id":1,"method":"session/new","params":{}}'
+		at 0.000000 agent '{"id":1,"result":{"sessionId":"A"}}'
+		at 0.400000 client '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+		at 0.400000 agent '{"id":2,"result":{}}'
+	} >s.rec
+	took acp-replay --as client --speed recorded s.rec -- acp-replay s.rec
+	((elapsed >= 400000)) || fail "$elapsed µs"
+}
+
 @test "--max-pause: no pause is longer" {
 	slow 3600.000000 >s.rec
 	took once --speed recorded --max-pause 50ms

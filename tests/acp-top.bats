@@ -67,6 +67,19 @@ teardown() {
 	assert_equal "$(tail -n 1 live | jq -c '[.agent, .session, .state, .detail, .turns]')" '["robot","/a","ended","exit status 0",2]'
 }
 
+@test "a turn that nothing ended ran until the stream ended, not until its last message" {
+	start
+	initialized
+	open /a
+	acp-top -b -d 100ms -f json "$socket" >live 9>&- &
+	live=$!
+	prompt 2 /a
+	await_line live jq -c 'select(.state == "model" and .turn_s > 0.5)' >/dev/null
+	ends
+	wait "$live"
+	assert_equal "$(tail -n 1 live | jq -c '[.state, .turn_s > 0.5]')" '["ended",true]'
+}
+
 # bats test_tags=slow
 @test "who comes late sees a session without a turn, its context and its cost" {
 	start

@@ -211,8 +211,10 @@ note_client_response(struct player *p, uint32_t request, uint32_t response, cons
 		if (items_message(&p->plan.items, response, &m) < 0)
 			return -1;
 		begun = player_begun_by(p, response, &m);
-		if (begun)
+		if (begun) {
 			player_begin(p, begun);
+			player_happened(p, begun, player_item(p, response)->t);
+		}
 	}
 	if (what == ACP_INITIALIZE)
 		p->v2 = json_u64(json_get(live->result, acp_protocol_version), &version) && version == 2;

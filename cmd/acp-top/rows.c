@@ -15,19 +15,6 @@ enum {
 
 /* --- a row --- */
 
-/* The present in the time of this stream, us. */
-static uint64_t
-stream_now(const struct stream *st)
-{
-	struct timespec ts;
-	double now;
-
-	if (st->over || !(st->started > 0) || clock_gettime(CLOCK_REALTIME, &ts) < 0)
-		return st->t;
-	now = ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 - st->started) * 1e6;
-	return now > (double)st->t ? (uint64_t)now : st->t;
-}
-
 static void
 set_state(struct row *r, enum state state, uint64_t since, const struct buf *detail)
 {

@@ -86,15 +86,16 @@ name_call(struct session_call *call, const struct session_message *m)
 }
 
 static int
-turn_end(struct seen *s, const struct session_turn *t)
+turn_end(const struct stream *st, struct seen *s, const struct session_turn *t)
 {
 	static const char *const message[] = {"message", NULL};
 
 	s->requires_action = false;
 	if (t->number == 0)
 		return 0;
-	s->ended = t->end;
-	s->lasted = t->end - t->begin;
+	/* One that nothing ended has run until now, and not only to the last message. */
+	s->ended = t->unfinished ? stream_now(st) : t->end;
+	s->lasted = s->ended - t->begin;
 	s->stop.n = 0;
 	if (t->failed)
 		return set_text(&s->stop, t->error, message) || s->stop.n ? 0 : buf_add_string(&s->stop, "failed");
@@ -120,7 +121,7 @@ session_happened(struct stream *st, struct seen *s, const struct session_event *
 		s->text.n = 0;
 		return 0;
 	case SESSION_TURN_ENDED:
-		return turn_end(s, e->turn);
+		return turn_end(st, s, e->turn);
 	case SESSION_FORGOTTEN:
 		buf_free(&s->stop);
 		buf_free(&s->text);
@@ -296,6 +297,7 @@ over(struct watch *w, const char *why)
 	}
 	watch_detach(st->guest);
 	st->guest = NULL;
+	st->t = stream_now(st);
 	st->over = st->shown = true;
 	t->failed |= usage_end(st->usage) < 0;
 	if (why) {

@@ -127,6 +127,8 @@ struct top {
 /* common.c */
 /* The stream at this socket that has ended (it is shown until the next one there begins), or the one that runs; or NULL. */
 struct stream *stream_at(const struct top *, const char *path, bool over);
+/* The present in the time of this stream, or when it ended, us. */
+uint64_t stream_now(const struct stream *);
 /* Prints a message on standard error, or in the last line of the screen, until a key is pressed. */
 void top_say(struct top *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* To be called after a change: has the table drawn soon, at most ten times a second. */
