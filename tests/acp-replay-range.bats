@@ -168,6 +168,14 @@ once() {
 	((elapsed >= 400000)) || fail "$elapsed µs"
 }
 
+@test "--until before --start, and one that only matches before it, are named" {
+	slow 0.800000 >s.rec
+	run -2 acp-replay --start 3 --until 2 s.rec </dev/null
+	assert_output 'acp-replay: --until 2: that is before --start'
+	run -2 acp-replay --start 3 --until a s.rec </dev/null
+	assert_output 'acp-replay: --until a: no message of s.rec matches it from --start on'
+}
+
 @test "--max-pause: no pause is longer" {
 	slow 3600.000000 >s.rec
 	took once --speed recorded --max-pause 50ms
@@ -220,6 +228,8 @@ once() {
 	assert_output 'acp-replay: --grace requires --as client'
 	run -2 acp-replay --as client --on-miss wait s.rec -- true
 	assert_output 'acp-replay: --on-miss does not go with --as client'
+	run -2 acp-replay --as client --loop s.rec -- true
+	assert_output 'acp-replay: --loop does not go with --as client'
 	run -2 acp-replay --max-pause 1s s.rec </dev/null
 	assert_output 'acp-replay: --max-pause requires --speed'
 }

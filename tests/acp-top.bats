@@ -26,6 +26,8 @@ teardown() {
 @test "--delay and --format require --batch, --watch-command with --batch requires --delay, and without --batch a terminal is needed" {
 	run -2 acp-top -d 1s
 	assert_output 'acp-top: --delay requires --batch'
+	run -2 acp-top -b -d 50ms
+	assert_output 'acp-top: --delay 50ms: expected a duration of at least 100ms'
 	run -2 acp-top -f json
 	assert_output 'acp-top: --format requires --batch'
 	run -2 acp-top -b --watch-command true

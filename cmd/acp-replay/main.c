@@ -48,7 +48,7 @@ static const struct cli_rule rules[] = {
 	{"--check", NULL, "--start|--until|--loop|--hop"},
 	{"--format", "--check", NULL},
 	{"--grace", "--as client", NULL},
-	{"--on-miss", NULL, "--as client"},
+	{"--on-miss|--loop", NULL, "--as client"},
 	{"--max-pause", "--speed", NULL},
 	{NULL, NULL, NULL},
 };

@@ -228,12 +228,14 @@ check_range(const struct reading *r)
 
 	if (items_missed(items))
 		return 1;
-	if (r->options->start && !r->started)
+	if (r->options->until && r->options->until < r->options->start)
+		cli_warn(replay_name, "--until %llu: that is before --start", (unsigned long long)r->options->until);
+	else if (r->options->start && !r->started)
 		cli_warn(replay_name, "--start %llu: %s has no message at or after record %llu", (unsigned long long)r->options->start, path,
 			(unsigned long long)r->options->start);
 	else if (r->options->until_word && !r->ended && !(r->options->until && r->record.number > r->options->until))
-		cli_warn(replay_name, r->options->glob ? "--until %s: no message of %s matches it" : "--until %s: %s has no such record",
-			r->options->until_word, path);
+		cli_warn(replay_name, r->options->glob ? "--until %s: no message of %s matches it%s" : "--until %s: %s has no such record%s",
+			r->options->until_word, path, r->options->glob && r->options->start ? " from --start on" : "");
 	else
 		return 0;
 	return 1;

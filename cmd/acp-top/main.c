@@ -33,7 +33,7 @@ static const char help[] =
 
 static const struct cli_option options[] = {
 	{"batch", 'b', CLI_FLAG(struct options, batch)},
-	{"delay", 'd', CLI_DURATION(struct options, delay), .least = 100000},
+	{"delay", 'd', CLI_DURATION(struct options, delay), .least = 100000, .expected = "expected a duration of at least 100ms"},
 	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "tsv")},
 	{"watch-command", 0, CLI_TEXT(struct options, watch_command)},
 	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},

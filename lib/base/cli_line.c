@@ -142,7 +142,7 @@ parse(const struct cli_argument *t)
 		break;
 	case CLI_KIND_DURATION:
 		if (cli_duration(t->argument, at) < 0 || *(uint64_t *)at < o->least)
-			cli_wrong(t, cli_want_duration);
+			cli_wrong(t, o->expected ? o->expected : cli_want_duration);
 		break;
 	case CLI_KIND_RATE:
 		if (cli_rate(t->argument, at) < 0)

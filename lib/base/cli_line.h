@@ -49,7 +49,7 @@ struct cli_option {
 	const char *const *words; /* the values that the argument may have, NULL-terminated */
 	int value;                /* the number of the first word, or what CLI_SET sets; with CLI_PARSE: for the function */
 	uint64_t least, most;     /* limits of a number (least also of a duration, most also of bytes); most 0: no limit */
-	const char *expected;     /* the error for a bad number or too many bytes; a text whose row has it must not be empty */
+	const char *expected;     /* the error for a bad number or duration, or too many bytes; a text whose row has it must not be empty */
 	void (*parse)(const struct cli_argument *);
 	const struct cli_option *rows;
 };
