@@ -151,6 +151,10 @@ teardown() {
 	many=$(seq -f '"k%g":0' -s, 40)
 	update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","rawInput":{'"$many"',"k7":0}}' | turn |
 		breaks duplicate-key violation params.update.rawInput
+	update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","rawInput":{"\ud800":1,"\uD800":2}}' | turn |
+		breaks duplicate-key violation params.update.rawInput
+	update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","rawInput":{"\ud800":1,"\ud801":2,"\ufffd":3}}' | turn | records >in.rec
+	run -0 acp-check in.rec
 	turn </dev/null | records >in.rec
 	acp-tap -f raw in.rec | sed '5s/"id":2/&,"id":2/' >bare
 	run -1 acp-check bare

@@ -214,6 +214,27 @@ differences() {
 	assert_output '1 agent session/update 7 9 value .params.n'
 }
 
+@test "half a surrogate pair equals neither another one nor the character that replaces it, in values and in names" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"_m","params":{"a":"x\ud800","\ud800":1,"\ud801":2,"\ufffd":3}}
+	END
+	run -0 acp-diff --match exact a.rec a.rec
+	sed 's/{"a":"x.ud800"/{"a":"x\\uD800"/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+	sed 's/,"\\ufffd":3/,"\xef\xbf\xbd":3/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+	for other in '\ud801' '\udc00' '\ufffd' $'\uFFFD'; do
+		text=$(<a.rec)
+		echo "${text/'x\ud800'/"x$other"}" >b.rec
+		run -1 acp-diff --match exact a.rec b.rec
+		assert_line --partial ' .params.a'
+		assert_line '1 difference in 1 of 1 turn, 1 message'
+	done
+	sed 's/"\\ud800":1,"\\ud801":2/"\\ud801":2,"\\ud800":1/' a.rec >b.rec
+	run -0 acp-diff --match params a.rec b.rec
+	run -1 acp-diff --match exact a.rec b.rec
+}
+
 # bats test_tags=slow
 @test "a recording that begins in the middle: sessions are taken in their order" {
 	tail -n +6 "$FIXTURE" >a.rec

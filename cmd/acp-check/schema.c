@@ -259,14 +259,10 @@ expect_name(struct schema_findings *f, enum rule_id rule, const struct location 
 static uint64_t
 hash_key(struct schema_findings *f, struct slice key)
 {
-	struct slice text = slice(key.p + 1, key.n - 2);
-	size_t before = f->text.n;
+	SCOPED struct buf room = {0};
+	struct slice text = json_exact(key, &room);
 
-	if (memchr(text.p, '\\', text.n)) {
-		f->failed |= json_unescape(key, &f->text) < 0;
-		text = slice(f->text.p + before, f->text.n - before);
-	}
-	f->text.n = before;
+	f->failed |= !text.p;
 	return digest_bytes(text);
 }
 

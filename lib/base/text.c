@@ -7,13 +7,13 @@
 struct text
 text_of(struct slice bytes)
 {
-	return (struct text){bytes.p, bytes.p + bytes.n, false};
+	return (struct text){bytes.p, bytes.p + bytes.n, false, false};
 }
 
 struct text
 text_of_string(struct slice string)
 {
-	return (struct text){string.p + 1, string.p + string.n - 1, true};
+	return (struct text){string.p + 1, string.p + string.n - 1, true, false};
 }
 
 unsigned
@@ -73,7 +73,7 @@ next_u(struct text *t)
 			return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 		}
 	}
-	return 0xfffd;
+	return t->exact ? code : 0xfffd;
 }
 
 static int32_t

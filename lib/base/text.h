@@ -13,7 +13,8 @@
 /* A place in a text that is read character by character. */
 struct text {
 	const char *p, *end;
-	bool json; /* the text is the inside of a JSON string, whose escapes are decoded */
+	bool json;  /* the text is the inside of a JSON string, whose escapes are decoded */
+	bool exact; /* the escape of a lone surrogate is its code, else U+FFFD */
 };
 /* TEXT_BYTE is added to a byte that is not UTF-8, to make a code of it. TEXT_SHOW_SIZE: the most bytes that text_show writes. */
 enum { TEXT_BYTE = 0x110000, TEXT_SHOW_SIZE = 10 };

@@ -84,6 +84,8 @@ bool json_string_eq(struct slice a, struct slice b);
 bool json_string_in(struct slice string, const char *const *words);
 /* The plain text of a string: a slice of it, or, with escapes, in room, which is emptied first. p NULL: no string, or out of memory. */
 struct slice json_text(struct slice string, struct buf *room);
+/* As json_text, but for comparisons only: a lone surrogate becomes three bytes that are not UTF-8, so that it equals nothing else. */
+struct slice json_exact(struct slice string, struct buf *room);
 /* Appends the plain text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
 int json_unescape(struct slice string, struct buf *to);
 /*

@@ -38,8 +38,8 @@ equal(struct slice a, struct slice b, bool json)
 		return true;
 	if (!escaped(a) && !(json && escaped(b)))
 		return false;
-	s = (struct text){a.p, a.p + a.n, true};
-	t = (struct text){b.p, b.p + b.n, json};
+	s = (struct text){a.p, a.p + a.n, true, json};
+	t = (struct text){b.p, b.p + b.n, json, json};
 	do {
 		code = text_next(&s);
 		if (code != text_next(&t))
@@ -83,11 +83,11 @@ json_want_key(const struct json_want *want, struct slice string)
 	return -1;
 }
 
-int
-json_unescape(struct slice string, struct buf *to)
+static int
+unescape(struct slice string, bool exact, struct buf *to)
 {
 	struct slice s = inside(string);
-	struct text t = {s.p, s.p + s.n, true};
+	struct text t = {s.p, s.p + s.n, true, exact};
 	const char *stop;
 
 	/* An escape is never shorter than its text; a lone surrogate has 6 bytes, its text 3. */
@@ -105,15 +105,33 @@ json_unescape(struct slice string, struct buf *to)
 	return 0;
 }
 
-struct slice
-json_text(struct slice string, struct buf *room)
+int
+json_unescape(struct slice string, struct buf *to)
+{
+	return unescape(string, false, to);
+}
+
+static struct slice
+text_of_json(struct slice string, bool exact, struct buf *room)
 {
 	if (!is_string(string))
 		return slice(NULL, 0);
 	if (!escaped(string))
 		return inside(string);
 	room->n = 0;
-	return json_unescape(string, room) < 0 ? slice(NULL, 0) : buf_slice(room);
+	return unescape(string, exact, room) < 0 ? slice(NULL, 0) : buf_slice(room);
+}
+
+struct slice
+json_text(struct slice string, struct buf *room)
+{
+	return text_of_json(string, false, room);
+}
+
+struct slice
+json_exact(struct slice string, struct buf *room)
+{
+	return text_of_json(string, true, room);
 }
 
 /* Does this byte stand for itself in a string? */

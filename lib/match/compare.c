@@ -231,7 +231,7 @@ collect_members(struct walk *w, struct members *to, struct json_iter it, struct 
 	if (!to->keys || !to->values || !to->names)
 		return -1;
 	for (; to->n < n; to->n++, json_next(&it, &key, &value)) {
-		name = json_text(key, &w->a);
+		name = json_exact(key, &w->a);
 		if (!name.p)
 			return -1;
 		to->keys[to->n] = key;

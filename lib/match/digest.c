@@ -51,7 +51,7 @@ fail(struct walk *w)
 static uint64_t
 plain_text(struct walk *w, struct slice string)
 {
-	struct slice text = json_text(string, &w->text);
+	struct slice text = json_exact(string, &w->text);
 
 	return text.p ? digest_bytes(text) : fail(w);
 }

@@ -333,12 +333,13 @@ int
 ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
 {
 	SCOPED struct buf a = {0}, b = {0};
+	struct slice x, y;
 
 	if (is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
-	if (buf_reserve(&a, 1) < 0 || buf_reserve(&b, 1) < 0 || json_unescape(recorded, &a) < 0 || json_unescape(live, &b) < 0)
-		return -1;
-	return is_same(directories_of(ids, session), buf_slice(&a), buf_slice(&b));
+	x = json_exact(recorded, &a);
+	y = json_exact(live, &b);
+	return x.p && y.p ? is_same(directories_of(ids, session), x, y) : -1;
 }
 
 /* --- writing --- */

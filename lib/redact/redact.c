@@ -80,7 +80,7 @@ map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, b
 					continue;
 				}
 				/* The unescaped text has the character of the escape in UTF-8. */
-				escape = (struct text){p, raw.p + raw.n, true};
+				escape = (struct text){p, raw.p + raw.n, true, false};
 				code = text_next(&escape);
 				p = escape.p;
 				plain += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

@@ -799,6 +799,11 @@ test_strings(void)
 	CHECK(json_string_is(slice_of("\"\\u20ac\""), "\xe2\x82\xac") &&
 		json_string_is(slice_of("\"\\ud800\""), "\xef\xbf\xbd"));
 	CHECK(json_string_eq(slice_of("\"a\\n\""), slice_of("\"\\u0061\\u000a\"")));
+	/* A lone surrogate equals itself, and U+FFFD only where it is compared with plain text, in which it has become that. */
+	CHECK(json_string_eq(slice_of("\"\\ud800\""), slice_of("\"\\uD800\"")) &&
+		!json_string_eq(slice_of("\"\\ud800\""), slice_of("\"\\ud801\"")) &&
+		!json_string_eq(slice_of("\"\\ud800\""), slice_of("\"\xef\xbf\xbd\"")));
+	CHECK(json_string_is(slice_of("\"\\ud800\""), "\xef\xbf\xbd"));
 	CHECK(json_string_eq(slice_of("\"\""), slice_of("\"\"")) &&
 		json_string_eq(slice_of("\"\\/\""), slice_of("\"/\"")));
 	CHECK(!json_string_eq(slice_of("\"a\\n\""), slice_of("\"a\\r\"")) &&
