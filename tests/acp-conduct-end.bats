@@ -234,9 +234,9 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	cat >stuck <<-'EOS'
 		#!/bin/sh
 		# Passes both directions on, and in one of them ignores the end of its input.
-		(cat <&6; [ $1 = up ] && exec sleep 1000) 7>&- &
+		(cat <&6; if [ $1 = up ]; then exec sleep 1000; fi) 7>&- &
 		cat >&7
-		[ $1 = down ] && exec sleep 1000 >&-
+		if [ $1 = down ]; then exec sleep 1000 >&-; fi
 		exec 7>&-
 		wait
 	EOS
