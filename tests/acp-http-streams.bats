@@ -501,6 +501,32 @@ DELETE'
 	assert_equal "$(grep -c '^GET s' seen)" 2
 }
 
+@test "a session's stream that ends in order and is refused afterwards: messages may be missing" {
+	behind 202 refuse
+	acp-http --connect "$URL" --grace 100ms < <(
+		echo "$initialize"
+		echo "$new"
+		wait_for grep -q 'GET s' seen
+		echo "$prompt"
+		wait_for grep -q refused err
+	) >out 2>err
+	assert_equal "$(<err)" 'acp-http: the event stream of session s was lost: messages may be missing
+acp-http: session s: the event stream was refused with HTTP status 403'
+}
+
+@test "a session's stream that ends before the response to session/close: no message is missing when the session is opened again" {
+	behind 202 end
+	acp-http --connect "$URL" < <(
+		for line in "$initialize" "$new" "${prompt/prompt/close}" "${prompt/3/4}"; do
+			echo "$line"
+			wait_for grep -q "\"id\": *$(jq .id <<<"$line")" out
+		done
+	) >out 2>err
+	assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
+	assert_equal "$(grep -c '^GET s' seen)" 2
+	assert_equal "$(<err)" ''
+}
+
 # bats test_tags=slow
 @test "a stream that ends again and again as soon as it is open is opened again ever later" {
 	behind 202 brief

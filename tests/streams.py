@@ -779,7 +779,11 @@ def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
     "forget" (every later GET gets 404), or "brief" (as drop, and every later stream ends at once), or "cut" (the POST has no response, for
-    its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another session). What was posted and opened is printed, a line each.
+    its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another
+    session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
+    (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
+    then its message has a response). An initialize of more than a megabyte is read slowly, and its response is sent slowly. What was posted
+    and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
     state = {'forgotten': False, 'brief': False}
@@ -790,19 +794,36 @@ def server(portfile, *steps):
         def log_message(self, *args):
             pass
 
-        def reply(self, status, body=b'', headers=()):
+        def reply(self, status, body=b'', headers=(), length=None):
             self.send_response(status)
             for k, v in headers:
                 self.send_header(k, v)
-            self.send_header('Content-Length', str(len(body)))
+            self.send_header('Content-Length', str(len(body) if length is None else length))
             self.end_headers()
             self.wfile.write(body)
 
+        def event(self, session, m):
+            data = f'data: {json.dumps(m)}\n\n'.encode()
+            streams[session].sendall(b'%x\r\n%s\r\n' % (len(data), data))
+
         def do_POST(self):
-            m = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+            n = int(self.headers['Content-Length'])
+            slow = n > 1 << 20
+            body = b''
+            while len(body) < n:
+                body += self.rfile.read(min(n - len(body), 1 << 20))
+                time.sleep(0.1 if slow else 0)
+            m = json.loads(body)
             with lock:
                 print('POST', m.get('method', 'response'), self.headers.get('Acp-Session-Id', '-'), self.headers.get('Cookie', '-'), flush=True)
                 step = '202' if m.get('method') == 'initialize' or not steps else steps.pop(0)
+            if slow:
+                out = json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode()
+                self.reply(200, headers=[('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json')], length=len(out))
+                for i in range(0, len(out), 3):
+                    self.wfile.write(out[i:i + 3])
+                    time.sleep(0.1)
+                return
             if m.get('method') == 'initialize':
                 self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
                            [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
@@ -815,6 +836,26 @@ def server(portfile, *steps):
                 others.set()
             if step == 'late':
                 state['late'] = m
+            if step in ('end', 'refuse'):
+                state['refused'] = step == 'refuse'
+                self.reply(202)
+                streams[m['params']['sessionId']].sendall(b'0\r\n\r\n')
+                if step == 'end':
+                    time.sleep(0.05) # less than the client waits before it opens the stream again
+                    self.event('-', {'jsonrpc': '2.0', 'id': m['id'], 'result': {}})
+                return
+            if step == 'gone':
+                session = m['params']['sessionId']
+                for _ in range(150): # more than a pipe holds, less than stops the client
+                    self.event(session, {'jsonrpc': '2.0', 'method': '_n', 'params': 'x' * 1000})
+                time.sleep(0.2)
+                self.reply(404)
+                time.sleep(0.3)
+                self.event(session, {'jsonrpc': '2.0', 'id': m['id'], 'result': {}})
+                time.sleep(0.2)
+                with lock:
+                    print('gone', flush=True)
+                return
             if step in ('cut', 'late'):
                 self.connection.shutdown(socket.SHUT_RDWR)
                 self.close_connection = True
@@ -829,8 +870,7 @@ def server(portfile, *steps):
                 session = self.headers.get('Acp-Session-Id', '-')
                 for m in filter(None, (state.pop('late', None), m)):
                     out = {'jsonrpc': '2.0', 'id': m['id'], 'result': {'sessionId': 's'} if m['method'] == 'session/new' else {}}
-                    data = f'data: {json.dumps(out)}\n\n'.encode()
-                    streams[session].sendall(b'%x\r\n%s\r\n' % (len(data), data))
+                    self.event(session, out)
 
         def do_GET(self):
             session = self.headers.get('Acp-Session-Id', '-')
@@ -838,6 +878,9 @@ def server(portfile, *steps):
                 print('GET', session, self.headers.get('Cookie', '-'), flush=True)
             if state['forgotten'] or state['brief']:
                 self.reply(404 if state['forgotten'] else 200)
+                return
+            if state.get('refused') and session != '-':
+                self.reply(403)
                 return
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream')
@@ -858,6 +901,7 @@ def server(portfile, *steps):
             pass
 
     s = Server(('127.0.0.1', 0), Handler)
+    s.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18) # what is read slowly is sent slowly
     with open(portfile + '.new', 'w') as f:
         f.write(str(s.server_address[1]))
     os.rename(portfile + '.new', portfile)

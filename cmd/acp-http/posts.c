@@ -164,6 +164,7 @@ look_at(struct client *c, const struct msg *m)
 	if (!s)
 		return;
 	s->ended = closed;
+	s->closed = s->closed && !closed;
 	s->wanted = !closed; /* the task opens the stream, for libcurl calls this function */
 	loop_add_task(c->service.loop, &c->task);
 }
@@ -296,11 +297,12 @@ stream_done(void *arg, CURLcode code)
 	} else if (status == 404) {
 		client_over(c, c->in_order ? NULL : "the server does not know the connection any more");
 		return;
-	} else if (status >= 300 && status != 409 && status < 500) {
-		refuse_stream(c, s, status);
-		return;
 	} else {
 		report_closed(s);
+		if (status >= 300 && status != 409 && status < 500) {
+			refuse_stream(c, s, status);
+			return;
+		}
 		report_verbose(&c->service, NULL, "no event stream%s%s: %s", of, s->name, why);
 	}
 	s->pause = was_open && s->lost - s->opened > LATEST ? 0 : s->pause * 2 > LATEST ? LATEST : s->pause ? s->pause * 2 : SOON;
