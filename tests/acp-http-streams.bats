@@ -527,6 +527,23 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$(<err)" ''
 }
 
+@test "a client that reads slowly: a response that comes when its request has got an error, for the connection is over, is not forwarded" {
+	behind 202 gone
+	mkfifo pipe
+	acp-http --connect "$URL" < <(
+		echo "$initialize"
+		echo "$new"
+		wait_for grep -q 'GET s' seen
+		echo "$prompt"
+		exec sleep 600
+	) >pipe &
+	exec 5<pipe
+	wait_for grep -q gone seen
+	jq -c 'select(.id == 3) | .error.code' <&5 >out
+	exec 5<&-
+	assert_equal "$(<out)" -32603
+}
+
 # bats test_tags=slow
 @test "a stream that ends again and again as soon as it is open is opened again ever later" {
 	behind 202 brief

@@ -226,12 +226,14 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 {
 	struct request *r;
 
+	if (l->down)
+		return;
 	if (l->failing && m->kind == MSG_REQUEST) {
 		send_error(l, l->remote, NULL, m->id, ACP_ERR_INTERNAL, l->failing, slice(NULL, 0));
 		return;
 	}
 	r = note(l, l->remote, m);
-	if (!r && is_response(m) && !l->down) {
+	if (!r && is_response(m)) {
 		/* For example because the request has got an error here: it has one response only. */
 		report(l->service, l->name, "%s: a response to no open request: not forwarded", acp_side_name(l->remote));
 		return;
