@@ -545,6 +545,14 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 }
 
 # bats test_tags=slow
+@test "--grace: a client that has left waits while its message is sent slowly, and while the response comes slowly" {
+	behind
+	jq -nc --argjson m "$initialize" '$m | .params.x = "x" * 200000' >long
+	acp-http --connect "$URL" --grace 1s <long >out
+	assert_equal "$(jq -c '[.id, .error.code]' out)" '[1,null]'
+}
+
+# bats test_tags=slow
 @test "a stream that ends again and again as soon as it is open is opened again ever later" {
 	behind 202 brief
 	acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; rest 3) >out 2>err

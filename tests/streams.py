@@ -782,7 +782,7 @@ def server(portfile, *steps):
     its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another
     session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
     (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
-    then its message has a response). An initialize of more than a megabyte is read slowly, and its response is sent slowly. What was posted
+    then its message has a response). An initialize of more than 100 KB is read slowly, and its response is sent slowly. What was posted
     and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
@@ -808,10 +808,10 @@ def server(portfile, *steps):
 
         def do_POST(self):
             n = int(self.headers['Content-Length'])
-            slow = n > 1 << 20
+            slow = n > 100000
             body = b''
             while len(body) < n:
-                body += self.rfile.read(min(n - len(body), 1 << 20))
+                body += self.rfile.read(min(n - len(body), 8000))
                 time.sleep(0.1 if slow else 0)
             m = json.loads(body)
             with lock:
@@ -901,7 +901,7 @@ def server(portfile, *steps):
             pass
 
     s = Server(('127.0.0.1', 0), Handler)
-    s.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18) # what is read slowly is sent slowly
+    s.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 13) # what is read slowly is sent slowly
     with open(portfile + '.new', 'w') as f:
         f.write(str(s.server_address[1]))
     os.rename(portfile + '.new', portfile)

@@ -25,6 +25,7 @@ struct posts {
 	struct post *queue;
 	struct stream *streams;       /* a hash of event streams, by session */
 	size_t queued;                /* bytes of the messages in queue */
+	uint64_t sent;                /* bytes of messages that libcurl has */
 	char *id;                     /* the connection's; NULL before the response to initialize */
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* a transfer has begun: there may be an HTTP/2 connection */

@@ -9,6 +9,7 @@
 #include "lib/base/base64.h"
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
+#include "lib/run/system.h"
 
 enum { HEAD_MOST = 64 * 1024 };
 
@@ -247,7 +248,10 @@ connected(void *arg, CURLcode code)
 static uint64_t
 moved(const struct client *c)
 {
-	return c->received + (c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written);
+	uint64_t sent = c->profile == PROFILE_HTTP ? c->posts.sent - (uint64_t)system_unread(c->socket)
+		: c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written;
+
+	return c->received + sent;
 }
 
 static void

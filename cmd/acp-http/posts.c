@@ -444,6 +444,7 @@ reply_bytes(char *from, size_t size, size_t n, void *arg)
 	struct post *post = arg;
 	size_t most = post->stream ? SHOWN : post->client->options->limit, room = most - post->reply.n;
 
+	post->client->received += size * n;
 	return buf_add(&post->reply, from, size * n < room ? size * n : room) < 0 ? 0 : size * n;
 }
 
@@ -458,6 +459,7 @@ post_bytes(char *to, size_t size, size_t n, void *arg)
 	n = size * n < left ? size * n : left;
 	memcpy(to, post->text.p + post->sent, n);
 	post->sent += n;
+	post->client->posts.sent += n;
 	return n;
 }
 
