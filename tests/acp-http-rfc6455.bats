@@ -64,13 +64,13 @@ to_client() {
 }
 
 # bats test_tags=slow
-@test "an unknown opcode, a reserved bit, a continuation of nothing, a message inside a message: 1002" {
+@test "an unknown opcode, a reserved bit, a length of 2^63 or more, a continuation of nothing, a message inside a message: 1002" {
 	local options=() bad
-	for bad in 'frame 1 3 x' 'frame 1 b x' 'raw c18000000000' 'frame 1 0 x' $'frame 0 1 {'; do
+	for bad in 'frame 1 3 x' 'frame 1 b x' 'raw c18000000000' 'raw 82ff800000000000000000000000' 'frame 1 0 x' $'frame 0 1 {'; do
 		to_server "$bad" 'text {}' drain
 		assert_line --index 1 --regexp '^close 1002'
 	done
-	for bad in 'frame 1 3 x' 'frame 1 b x' 'raw c100' 'frame 1 0 x' $'frame 0 1 {'; do
+	for bad in 'frame 1 3 x' 'frame 1 b x' 'raw c100' 'raw 827f8000000000000000' 'frame 1 0 x' $'frame 0 1 {'; do
 		to_client "$bad" 'text {}' drain
 		assert_failure 1
 	done

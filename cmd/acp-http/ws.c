@@ -197,7 +197,9 @@ begin_frame(struct ws *ws)
 		ws->open = true;
 		ws->binary = opcode == OP_BINARY;
 	}
-	if (ws->left == 0)
+	if (ws->left >> 63)
+		fail(ws, WS_PROTOCOL, "a frame of 2^63 bytes or more");
+	else if (ws->left == 0)
 		end_frame(ws);
 }
 
