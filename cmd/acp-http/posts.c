@@ -161,6 +161,8 @@ look_at(struct client *c, const struct msg *m)
 	struct slice name = session.p ? json_text(session, &room) : slice(NULL, 0);
 	struct stream *s = name.n > 0 ? stream_of(c, name) : NULL;
 
+	if (name.n > 0 && !s)
+		report(&c->service, NULL, "out of memory");
 	if (!s)
 		return;
 	s->ended = closed;
@@ -366,6 +368,8 @@ deliver_initialized(struct post *post, const char *id)
 		splice_value(&splices, slice(m.result.p + 1, member.n - 1 + (m.result.p[member.n] == ',')), slice("", 0));
 	if (splice_write(buf_slice(&post->reply), splices.at, splices.n, &text) == 0)
 		stream_message(post->client, &text);
+	else
+		client_over(post->client, "out of memory");
 }
 
 static void
