@@ -96,13 +96,13 @@ usage_words(struct usage_words *m)
 		}
 	}
 #if defined(__x86_64__)
-	m->wide = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
+	m->wide = __builtin_cpu_supports("avx2");
 #endif
 }
 
 #if defined(__x86_64__)
-/* The bytes that are read to compare 32 or 64 places at a time; the last bytes of a text are compared twice. */
-enum { AT_ONCE_32 = 32 + RARE - 1, AT_ONCE_64 = 64 + RARE - 1 };
+/* The bytes that are read to compare 32 places at a time; the last bytes of a text are compared twice. */
+enum { AT_ONCE = 32 + RARE - 1 };
 
 __attribute__((target("avx2"))) static inline __m256i
 twice(const unsigned char *table)
@@ -111,21 +111,21 @@ twice(const unsigned char *table)
 }
 
 __attribute__((target("avx2"))) static const char *
-find_32(const struct usage_words *m, const char *from, const char *end)
+find_wide(const struct usage_words *m, const char *from, const char *end)
 {
 	const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
 	__m256i low[RARE], high[RARE], all, v;
 	const char *p, *hit;
 	unsigned found;
 
-	if (end - from < AT_ONCE_32)
+	if (end - from < AT_ONCE)
 		return find_plainly(m, from, end);
 	for (int j = 0; j < RARE; j++) {
 		low[j] = twice(m->low[j]);
 		high[j] = twice(m->high[j]);
 	}
 	for (p = from; end - p >= RARE; p += 32) {
-		p = end - p < AT_ONCE_32 ? end - AT_ONCE_32 : p;
+		p = end - p < AT_ONCE ? end - AT_ONCE : p;
 		all = _mm256_set1_epi8(-1);
 		for (int j = 0; j < RARE; j++) {
 			v = _mm256_loadu_si256((const __m256i *)(const void *)(p + j));
@@ -141,37 +141,6 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 	}
 	return end;
 }
-
-/* Does as find_32, with 64 places at a time. */
-__attribute__((target("avx512f,avx512bw"))) static const char *
-find_64(const struct usage_words *m, const char *from, const char *end)
-{
-	const __m512i nibble = _mm512_set1_epi8(15);
-	__m512i low[RARE], high[RARE], all, v;
-	const char *p, *hit;
-
-	if (end - from < AT_ONCE_64)
-		return find_32(m, from, end);
-	for (int j = 0; j < RARE; j++) {
-		low[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->low[j]));
-		high[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->high[j]));
-	}
-	for (p = from; end - p >= RARE; p += 64) {
-		p = end - p < AT_ONCE_64 ? end - AT_ONCE_64 : p;
-		all = _mm512_set1_epi8(-1);
-		for (int j = 0; j < RARE; j++) {
-			v = _mm512_loadu_si512(p + j);
-			all = _mm512_and_si512(all, _mm512_and_si512(_mm512_shuffle_epi8(low[j], _mm512_and_si512(v, nibble)),
-				_mm512_shuffle_epi8(high[j], _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble))));
-		}
-		for (uint64_t found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
-			hit = p + __builtin_ctzll(found);
-			if (is_word_at(from, hit, end))
-				return hit;
-		}
-	}
-	return end;
-}
 #endif
 
 const char *
@@ -179,7 +148,7 @@ usage_find(const struct usage_words *m, const char *from, const char *end)
 {
 #if defined(__x86_64__)
 	if (m->wide)
-		return m->wide == 64 ? find_64(m, from, end) : find_32(m, from, end);
+		return find_wide(m, from, end);
 #endif
 	return find_plainly(m, from, end);
 }

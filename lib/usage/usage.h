@@ -127,7 +127,7 @@ int usage_add_responses(struct slice base, struct slice more, bool idle, enum us
 /* The tables by which usage_find finds words; usage_words fills them. */
 struct usage_words {
 	unsigned char low[3][16], high[3][16];
-	unsigned wide; /* how many bytes the machine compares at once: 64, 32, or 0 for one by one */
+	bool wide; /* the machine compares 32 places at once, else one by one */
 };
 void usage_words(struct usage_words *);
 /* Finds the next word that may matter in a text of many lines. Returns a place in the word, or `end`. */
