@@ -80,8 +80,7 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
-		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu,\"peak_size\":%llu", (unsigned long long)p->used,
-			(unsigned long long)p->peak, (unsigned long long)p->peak_size);
+		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu", (unsigned long long)p->used, (unsigned long long)p->peak);
 	if (p->has_size)
 		r |= buf_printf(to, ",\"size\":%llu", (unsigned long long)p->size);
 	return -(r || put_costs(u, to, p->costs) || put_tallies(u, to, p->tallies) || buf_add(to, "}", 1));
@@ -278,7 +277,6 @@ read_part(struct reading *g, void *session, struct slice in)
 	p->has_context = p->has_used;
 	p->context = p->used;
 	p->peak = number(g, in, "peak", UINT64_MAX);
-	p->peak_size = number(g, in, "peak_size", UINT64_MAX);
 	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;
 	p->size = number(g, in, "size", UINT64_MAX);
 	if (p->has_size && p->size == 0)

@@ -297,10 +297,7 @@ add_context(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 		p->size = r->size;
 		p->has_used = true;
 		p->has_size = r->has_size;
-		if (r->used >= p->peak) {
-			p->peak = r->used;
-			p->peak_size = r->has_size ? r->size : 0;
-		}
+		p->peak = r->used > p->peak ? r->used : p->peak;
 	}
 	if (r->has_size && r->used > r->size)
 		usage_note(u, s, USAGE_NOTE_OVER, false, "used (%llu) is greater than size (%llu)", (unsigned long long)r->used,

@@ -217,7 +217,7 @@ struct usage_part {
 	bool restarted;            /* the part began with a restart of the agent */
 	bool has_counts, has_rows; /* some response had counts; some response had rows per model */
 	bool has_used, has_size;   /* has_used: there is a peak, too. All of them without times that are USAGE_NEVER */
-	uint64_t used, size, peak, peak_size;
+	uint64_t used, size, peak;
 	bool has_context;          /* the part had a context at any time: */
 	uint64_t context;          /* the last one */
 	struct usage_tally *tallies;
