@@ -226,6 +226,7 @@ update() {
 }
 
 @test "a sub-agent's messages have their place among its parent's" {
+	local line=
 	recording s.rec <<-'END'
 		> {"id":0,"method":"initialize","params":{}}
 		< {"id":0,"result":{}}
@@ -244,6 +245,20 @@ update() {
 		< {"method":"session/update","params":{"sessionId":"grandchild","update":"2"}}
 		< {"id":3,"result":{"stopReason":"end_turn"}}
 	END
+	# A turn that the client cancels ends with what its sub-agents would have done in it; the client need not respond to them.
+	play_agent s.rec
+	tell '{"id":0,"method":"initialize","params":{}}'
+	tell '{"id":1,"method":"session/new","params":{}}'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+	until grep -q request_permission <<<"$line"; do hear; done
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$(jq -c '[.id, .result.stopReason]' <<<"$line")" '[2,"cancelled"]'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	update grandchild 2
+	says '{"id":3,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	rm to from
 	# A client that waits for everything that was recorded before its next message reads all in the recorded order.
 	local from recorded f
 	for f in s.rec "$FIXTURES"/agents/*subagent*.jsonl; do

@@ -26,9 +26,9 @@ next_of(const struct player *p, const struct lane *l, enum acp_method what, uint
 	return item;
 }
 
-/* Leaves out the items in (after, to]: does not send them, and does not wait for them. */
+/* Leaves out the items of a lane in (after, to]: does not send them, and does not wait for them. */
 static void
-leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
+leave_out_of(struct player *p, struct lane *l, uint32_t after, uint32_t to)
 {
 	uint32_t item;
 
@@ -40,6 +40,15 @@ leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
 			player_done(p, player_item(p, item)->pair);
 		player_done(p, item);
 	}
+}
+
+/* The same with the items of a session's sub-agents. */
+static void
+leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
+{
+	for (struct lane *one = p->plan.lanes; one < p->plan.lanes + p->plan.nlanes; one++)
+		if (one == l || (one->family != ITEM_NONE && one->family == l->family))
+			leave_out_of(p, one, after, to);
 }
 
 /* The open turn of a lane: a prompt that has come and has no response; or NULL. */
