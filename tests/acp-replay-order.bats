@@ -276,6 +276,93 @@ update() {
 	done
 }
 
+@test "a session with sub-agents needs no session that was recorded beside it" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/b"}}
+		< {"id":2,"result":{"sessionId":"B"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/new","params":{"cwd":"/a"}}'
+	says '{"id":1,"result":{"sessionId":"A"}}'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	update child 1
+	says '{"id":3,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "a sub-agent's messages do not hold up the response to a request that comes early" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		> {"id":2,"method":"session/set_mode","params":{"sessionId":"A"}}
+		< {"id":2,"result":{}}
+		> {"id":3,"method":"session/set_mode","params":{"sessionId":"child"}}
+		< {"id":3,"result":{}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+	END
+	play_agent s.rec
+	tell '{"id":2,"method":"session/set_mode","params":{"sessionId":"A"}}'
+	says '{"id":2,"result":{}}'
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	update child 1
+	# Nor does a request to the sub-agent, which the client may send later.
+	says '{"id":1,"result":{"stopReason":"end_turn"}}'
+	tell '{"id":3,"method":"session/set_mode","params":{"sessionId":"child"}}'
+	says '{"id":3,"result":{}}'
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "a cancelled sub-agent's turn of v2 ends with its idle state, and its parent's turn goes on" {
+	recording s.rec <<-'END'
+		> {"id":0,"method":"initialize","params":{}}
+		< {"id":0,"result":{}}
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"messageId":"m"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"other"}}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"child"}}
+		> {"id":7,"result":{"outcome":{}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"other","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"2"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+	END
+	play_agent s.rec
+	tell '{"id":0,"method":"initialize","params":{}}'
+	hear
+	# Before its parent's turn there is nothing to cancel.
+	tell '{"method":"session/cancel","params":{"sessionId":"child"}}'
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	says '{"id":1,"result":{"messageId":"m"}}'
+	hear
+	hear
+	says '{"id":7,"method":"session/request_permission","params":{"sessionId":"child"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"child"}}'
+	says '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"}}}'
+	update other 1
+	update A 1
+	update child 2
+	hear
+	assert_equal "$(jq -c '[.params.sessionId, .params.update.stopReason]' <<<"$line")" '["A","end_turn"]'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: ignored: no turn is open that it could cancel
+acp-replay: client: line 4: the recording has no session/cancel here: ended the turn as cancelled'
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

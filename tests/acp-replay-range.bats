@@ -203,6 +203,27 @@ once() {
 	assert_equal "$status" 1
 }
 
+@test "--speed: what a sub-agent does in the background does not pass the response that was recorded before" {
+	{
+		at 0.000000 client '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+		at 0.000000 agent '{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}'
+		at 0.000000 agent '{"method":"session/update","params":{"sessionId":"child","update":"1"}}'
+		at 1.000000 agent '{"method":"session/update","params":{"sessionId":"A","update":"1"}}'
+		at 2.000000 agent '{"id":1,"result":{}}'
+		at 3.000000 agent '{"method":"session/update","params":{"sessionId":"child","update":"2"}}'
+	} >s.rec
+	play_agent --speed recorded --max-pause 50ms s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	hear
+	hear
+	hear
+	assert_equal "$line" '{"id":1,"result":{}}'
+	hear
+	hang_up
+	assert_equal "$status" 0
+}
+
 @test "--speed: the client has its pauses, too" {
 	{
 		at 0.000000 client '{"id":1,"method":"a"}'

@@ -13,6 +13,7 @@ struct reading {
 	struct plan *plan;
 	const struct replay_options *options;
 	struct record record;
+	struct buf *announced; /* if we are the agent: the items (uint32_t) that announce a sub-agent's session */
 	bool started, ended; /* started: there was an item at or after --start; ended: --until was reached */
 };
 
@@ -114,7 +115,7 @@ plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 	else if (ours && !item->session && !(p->us == ACP_CLIENT && item->record == RECORD_MESSAGE))
 		part->lane = *latest;
 	else
-		part->lane = item->session;
+		part->lane = plan_root(p, item->session);
 	*latest = part->lane;
 	l = plan_lane(p, i);
 	if (l->first == ITEM_NONE)
@@ -213,7 +214,7 @@ read_next(struct reading *r)
 		r->plan->missed = true;
 	}
 	if (record->kind == RECORD_MESSAGE && record->from == ACP_AGENT && r->plan->us == ACP_AGENT &&
-		json_string_is(msg_update_kind(&record->msg), "subagent_update") && buf_add(&r->plan->announced, (char *)&item, sizeof(item)) < 0)
+		json_string_is(msg_update_kind(&record->msg), "subagent_update") && buf_add(r->announced, (char *)&item, sizeof(item)) < 0)
 		return -1;
 	r->ended |= ends_after(r);
 	return r->ended;
@@ -241,28 +242,22 @@ check_range(const struct reading *r)
 	return 1;
 }
 
-/* Sets the family of each sub-agent's session that no response begins. 0, or -1 with errno. */
+/* Sets the parents of the sub-agents. 0, or -1 with errno. */
 static int
-join_families(struct plan *p)
+set_parents(struct plan *p, struct slice announced)
 {
-	uint32_t item, parent, child, family;
+	uint32_t item, parent, child;
 	struct msg m;
 
-	for (size_t at = 0; at < p->announced.n; at += sizeof(item)) {
-		memcpy(&item, p->announced.p + at, sizeof(item));
+	for (size_t at = 0; at < announced.n; at += sizeof(item)) {
+		memcpy(&item, announced.p + at, sizeof(item));
 		if (items_message(&p->items, item, &m) < 0)
 			return -1;
 		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
 		parent = p->items.at[item].session;
-		if (!child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE)
-			continue;
-		family = p->lanes[parent].family != ITEM_NONE ? p->lanes[parent].family : parent;
-		p->lanes[parent].family = family;
-		/* The child may have announced others before. */
-		for (size_t i = 0; i < p->nlanes && p->lanes[child].family != ITEM_NONE; i++)
-			if (i != child && p->lanes[i].family == p->lanes[child].family)
-				p->lanes[i].family = family;
-		p->lanes[child].family = family;
+		/* It may be announced several times; but no session started itself. */
+		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child)
+			p->lanes[child].parent = parent;
 	}
 	return 0;
 }
@@ -270,7 +265,8 @@ join_families(struct plan *p)
 int
 plan_read(struct plan *p, const struct replay_options *o)
 {
-	struct reading r = {.plan = p, .options = o};
+	SCOPED struct buf announced = {0};
+	struct reading r = {.plan = p, .options = o, .announced = &announced};
 	uint32_t latest = 0;
 	int result;
 
@@ -293,14 +289,14 @@ plan_read(struct plan *p, const struct replay_options *o)
 		return -1;
 	for (size_t i = 0; i < p->nlanes; i++)
 		p->lanes[i] = (struct lane){.session = items_session(&p->items, (uint32_t)i), .first = ITEM_NONE, .opener = ITEM_NONE,
-			.family = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+			.parent = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+	if (set_parents(p, buf_slice(&announced)) < 0)
+		return -1;
 	for (size_t i = 0; i < p->items.n; i++) {
 		p->parts[i].next = ITEM_NONE;
 		if (plan_item(p, (uint32_t)i, o->start, &latest) < 0)
 			return -1;
 	}
-	if (join_families(p) < 0)
-		return -1;
 	for (size_t i = 0; o->us == ACP_CLIENT && i < p->nlanes; i++)
 		if (!(p->lanes[i].amounts = calloc(p->nmeasures, sizeof(*p->lanes[i].amounts))))
 			return -1;
@@ -416,6 +412,5 @@ plan_close(struct plan *p)
 	free(p->lanes);
 	free(p->parts);
 	free(p->measures);
-	buf_free(&p->announced);
 	items_close(&p->items);
 }

@@ -1,7 +1,7 @@
 /*
- * plan: the recording as it is played. It is read as a whole; flags tell the played items. A lane has the items of a session, those of
- * each side in their recorded order; lanes have no order among each other, but those of a session and its sub-agents, as the agent. The
- * items without a session are a lane, too.
+ * plan: the recording as it is played. It is read as a whole; flags tell the played items. A lane has the items of a session, and as the
+ * agent those of its sub-agents, too; those of each side in their recorded order. Lanes have no order among each other. The items without
+ * a session are a lane, too.
  */
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
@@ -83,7 +83,7 @@ struct lane {
 	struct slice session;  /* its id, a JSON string; p NULL: the lane without a session */
 	uint32_t first;        /* its first item */
 	uint32_t opener;       /* the response that begins the session; or ITEM_NONE */
-	uint32_t family;       /* a number that a session and its sub-agents share; or ITEM_NONE */
+	uint32_t parent;       /* of a sub-agent: the session that started it, in whose lane its items are; or ITEM_NONE */
 	uint32_t begin[2], last[2]; /* the first and the last item: of ours (without responses to requests), of theirs */
 	uint64_t pause;        /* if we are the client: the longest pause before an item of the agent, us */
 	/* the state of the play */
@@ -107,7 +107,6 @@ struct plan {
 	struct measure *measures; /* from 1 on */
 	size_t nmeasures;
 	enum acp_side us, them;
-	struct buf announced; /* if we are the agent: the items (uint32_t) that announce a sub-agent's session */
 	uint32_t end;         /* the play goes to here: to the end of a side, or of all */
 	uint32_t first;       /* the first item that must be sent or waited for, and is not done */
 	uint32_t first_theirs; /* the first item of theirs that a live message can be */
@@ -132,6 +131,15 @@ static inline struct lane *
 plan_lane(const struct plan *p, uint32_t item)
 {
 	return &p->lanes[p->parts[item].lane];
+}
+
+/* The number of the lane of a session. */
+static inline uint32_t
+plan_root(const struct plan *p, uint32_t session)
+{
+	while (p->lanes[session].parent != ITEM_NONE)
+		session = p->lanes[session].parent;
+	return session;
 }
 
 /* Returns a number for the kind of a notification or request. *amount: of this message; *text: is it a chunk of a text? */

@@ -140,6 +140,8 @@ player_done(struct player *p, uint32_t item)
 
 /* Reports on stderr an error in a record of the recording, or in a live line. */
 void player_warn(const struct player *, bool live, uint64_t number, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The number of a live session (0 for p NULL); or ITEM_NONE. */
+uint32_t player_session(struct player *, struct slice session);
 /* The lane of a live session (p NULL: the lane without a session); or NULL. */
 struct lane *player_lane(struct player *, struct slice session);
 /* Notes that an item of the lane was played that was recorded at this time, us. */
@@ -181,8 +183,8 @@ int player_compare(struct player *, const struct compare *, const struct request
 	const struct msg *live);
 /* Finds the item of a live message. 1; 0: there is none, or it is too early; -1 with errno. */
 int player_find(struct player *, const struct msg *live, struct candidate *);
-/* The next item with the method of a live message after an item (ITEM_NONE: the first), in a lane or (NULL) in all; or ITEM_NONE. */
-uint32_t player_next_of_method(struct player *, const struct msg *live, struct lane *, uint32_t item);
+/* The next item with the method of a live message after an item (ITEM_NONE: the first), in a session or (ITEM_NONE) in all; or ITEM_NONE. */
+uint32_t player_next_of_method(struct player *, const struct msg *live, uint32_t session, uint32_t item);
 /* The first item (request: the first request) that we wait for, in a lane or (NULL) in all; or ITEM_NONE. */
 uint32_t player_first_awaited(struct player *, struct lane *, bool request);
 /* Notes that the message of an item has come. 0, or -1 with errno. */

@@ -15,8 +15,8 @@ struct compare
 player_comparison(const struct player *p, uint32_t item, bool (*differs)(void *, const struct difference *), void *arg)
 {
 	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->plan.them,
-		.what = (enum acp_method)player_item(p, item)->what, .session = plan_lane(&p->plan, item)->session, .differs = differs,
-		.arg = arg};
+		.what = (enum acp_method)player_item(p, item)->what,
+		.session = items_session(&p->plan.items, player_item(p, item)->session), .differs = differs, .arg = arg};
 }
 
 /* normalize_message, but a message on which the program fails is left unchanged. */
@@ -128,13 +128,15 @@ try_candidate(struct player *p, uint32_t item, const struct msg *live, struct ca
 }
 
 uint32_t
-player_next_of_method(struct player *p, const struct msg *live, struct lane *l, uint32_t item)
+player_next_of_method(struct player *p, const struct msg *live, uint32_t session, uint32_t item)
 {
 	const uint64_t method = items_method(&p->plan.items, live->method);
+	struct lane *l = session != ITEM_NONE ? &p->plan.lanes[plan_root(&p->plan, session)] : NULL;
 
 	do
 		item = plan_next_theirs(&p->plan, l, item);
-	while (item != ITEM_NONE && (player_item(p, item)->kind != live->kind || player_item(p, item)->method != method));
+	while (item != ITEM_NONE && (player_item(p, item)->kind != live->kind || player_item(p, item)->method != method ||
+		(l && player_item(p, item)->session != session)));
 	return item;
 }
 
@@ -142,12 +144,11 @@ int
 player_find(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct slice session = msg_session(live);
-	struct lane *l = session.p ? player_lane(p, session) : NULL;
-	uint32_t item = ITEM_NONE;
+	uint32_t number = session.p ? player_session(p, session) : ITEM_NONE, item = ITEM_NONE;
 	int r = 0;
 
 	*f = (struct candidate){ITEM_NONE, ITEM_NONE};
-	while (r == 0 && (item = player_next_of_method(p, live, l, item)) != ITEM_NONE)
+	while (r == 0 && (item = player_next_of_method(p, live, number, item)) != ITEM_NONE)
 		r = try_candidate(p, item, live, f);
 	return r < 0 ? r : f->item != ITEM_NONE && f->expected == ITEM_NONE;
 }
@@ -282,7 +283,7 @@ expected_request(struct player *p, const struct msg *live)
 	struct compare c;
 	struct msg m;
 
-	for (int i = 0; i < NEAR && (item = player_next_of_method(p, live, NULL, item)) != ITEM_NONE; i++) {
+	for (int i = 0; i < NEAR && (item = player_next_of_method(p, live, ITEM_NONE, item)) != ITEM_NONE; i++) {
 		c = player_comparison(p, item, count_difference, &n);
 		n = 0;
 		if (items_message(&p->plan.items, item, &m) < 0 || compare_messages(&c, &m, live) < 0)

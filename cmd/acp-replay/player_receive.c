@@ -15,26 +15,41 @@ next_open(const struct player *p, uint32_t item, uint32_t after, uint32_t to)
 	return item <= to ? item : ITEM_NONE;
 }
 
-/* The first item of theirs with this method in (after, to]; or ITEM_NONE. */
+/* The first item of theirs with this session and method in (after, to]; or ITEM_NONE. */
 static uint32_t
-next_of(const struct player *p, const struct lane *l, enum acp_method what, uint32_t after, uint32_t to)
+next_of(const struct player *p, const struct lane *l, uint32_t session, enum acp_method what, uint32_t after, uint32_t to)
 {
 	uint32_t item = next_open(p, l->theirs, after, to);
 
-	while (item != ITEM_NONE && player_item(p, item)->what != what)
+	while (item != ITEM_NONE && (player_item(p, item)->what != what || player_item(p, item)->session != session))
 		item = next_open(p, p->plan.parts[item].next, after, to);
 	return item;
 }
 
-/* Leaves out the items of a lane in (after, to]: does not send them, and does not wait for them. */
+/* Does an item belong to a session: is it of this one, or of a sub-agent of it, or of a sub-agent of that? */
+static bool
+is_of(const struct player *p, uint32_t item, uint32_t session)
+{
+	uint32_t of = player_item(p, item)->session;
+
+	/* The lane has items without a session, too. */
+	while (of != session && of != ITEM_NONE)
+		of = p->plan.lanes[of].parent;
+	return of == session || p->plan.parts[item].lane == session;
+}
+
+/* Leaves out the items of a session and its sub-agents in (after, to]: does not send them, and does not wait for them. */
 static void
-leave_out_of(struct player *p, struct lane *l, uint32_t after, uint32_t to)
+leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, uint32_t to)
 {
 	uint32_t item;
 
 	for (item = l->theirs; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
-		p->plan.parts[item].flags |= PART_RELAXED;
+		if (is_of(p, item, session))
+			p->plan.parts[item].flags |= PART_RELAXED;
 	for (item = l->own; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next) {
+		if (!is_of(p, item, session))
+			continue;
 		/* A request that is left out gets no response. */
 		if (player_item(p, item)->kind == MSG_REQUEST && player_item(p, item)->pair < p->plan.items.n)
 			player_done(p, player_item(p, item)->pair);
@@ -42,41 +57,32 @@ leave_out_of(struct player *p, struct lane *l, uint32_t after, uint32_t to)
 	}
 }
 
-/* The same with the items of a session's sub-agents. */
-static void
-leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
-{
-	for (struct lane *one = p->plan.lanes; one < p->plan.lanes + p->plan.nlanes; one++)
-		if (one == l || (one->family != ITEM_NONE && one->family == l->family))
-			leave_out_of(p, one, after, to);
-}
-
-/* The open turn of a lane: a prompt that has come and has no response; or NULL. */
+/* The open turn of a session: a prompt that has come and has no response; or NULL. */
 static struct pending *
-open_turn(const struct player *p, struct lane *l)
+open_turn(const struct player *p, struct lane *l, uint32_t session)
 {
 	struct pending *q;
 
 	DL_FOREACH(l->pending, q)
-		if (player_item(p, q->item)->what == ACP_SESSION_PROMPT)
+		if (player_item(p, q->item)->what == ACP_SESSION_PROMPT && player_item(p, q->item)->session == session)
 			return q;
 	return NULL;
 }
 
-/* Cancels the open turns. 1; 0: none is open, or the recording has a cancel in it; -1 with errno. */
+/* Cancels the open turns of a session. 1; 0: none is open, or the recording has a cancel in it; -1 with errno. */
 static int
-cancel_open(struct player *p, struct lane *l)
+cancel_open(struct player *p, struct lane *l, uint32_t session)
 {
 	struct buf text = {0}, result = {0};
 	struct pending *q;
 	uint32_t response;
 	int done = 0, r;
 
-	while ((q = open_turn(p, l))) {
+	while ((q = open_turn(p, l, session))) {
 		response = player_item(p, q->item)->pair;
-		if (next_of(p, l, ACP_SESSION_CANCEL, q->item, response < p->plan.end ? response : p->plan.end - 1) != ITEM_NONE)
+		if (next_of(p, l, session, ACP_SESSION_CANCEL, q->item, response < p->plan.end ? response : p->plan.end - 1) != ITEM_NONE)
 			break;
-		leave_out(p, l, q->item, plan_has(&p->plan, response) ? response : q->item);
+		leave_out(p, l, session, q->item, plan_has(&p->plan, response) ? response : q->item);
 		if (plan_has(&p->plan, response))
 			player_done(p, response);
 		r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
@@ -96,27 +102,33 @@ cancel_open(struct player *p, struct lane *l)
  * recording has a cancel in it; -1 with errno.
  */
 static int
-cancel_running(struct player *p, struct lane *l, struct slice session)
+cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice id)
 {
-	uint32_t prompt = next_of(p, l, ACP_SESSION_PROMPT, 0, p->plan.end - 1), end = plan_own(&p->plan, l);
+	uint32_t prompt = ITEM_NONE, next, end = plan_own(&p->plan, l);
 	SCOPED struct buf params = {0};
 	struct buf text = {0};
 	struct msg m;
 	int r;
 
+	/* A sub-agent works in the turns of its parent. */
+	for (uint32_t s = session; s != ITEM_NONE; s = p->plan.lanes[s].parent) {
+		next = next_of(p, l, s, ACP_SESSION_PROMPT, 0, p->plan.end - 1);
+		prompt = next < prompt ? next : prompt;
+	}
 	for (; plan_has(&p->plan, end); end = p->plan.parts[end].next) {
-		if (player_item(p, end)->what != ACP_SESSION_UPDATE || p->plan.parts[end].flags & PART_DONE)
+		if (player_item(p, end)->what != ACP_SESSION_UPDATE || player_item(p, end)->session != session ||
+			p->plan.parts[end].flags & PART_DONE)
 			continue;
 		if (items_message(&p->plan.items, end, &m) < 0)
 			return -1;
 		if (items_is_idle(&m))
 			break;
 	}
-	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
+	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, session, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
 		return 0;
-	leave_out(p, l, 0, end);
+	leave_out(p, l, session, 0, end);
 	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
-		(int)session.n, session.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
+		(int)id.n, id.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
 		acp_cancelled);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
@@ -127,15 +139,17 @@ cancel_running(struct player *p, struct lane *l, struct slice session)
 static int
 cancel(struct player *p, const struct msg *live)
 {
-	struct slice session = msg_session(live);
-	struct lane *l = session.p ? player_lane(p, session) : NULL;
+	struct slice id = msg_session(live);
+	uint32_t session = id.p ? player_session(p, id) : ITEM_NONE;
+	struct lane *l;
 	int r;
 
-	if (!l || p->plan.end == 0)
+	if (session == ITEM_NONE || p->plan.end == 0)
 		return 0;
-	r = cancel_open(p, l);
-	if (r == 0 && !open_turn(p, l))
-		r = cancel_running(p, l, session);
+	l = &p->plan.lanes[plan_root(&p->plan, session)];
+	r = cancel_open(p, l, session);
+	if (r == 0 && !open_turn(p, l, session))
+		r = cancel_running(p, l, session, id);
 	if (r != 1)
 		return r;
 	p->moved = p->missed = true;
@@ -170,9 +184,9 @@ receive_call(struct player *p, const struct msg *m, bool last)
 		return RECEIVED_LATER;
 	if (r == 0 && (p->plan.us == ACP_CLIENT || p->options->on_miss == MISS_NEXT)) {
 		session = msg_session(m);
-		f.item = player_next_of_method(p, m, session.p ? player_lane(p, session) : NULL, ITEM_NONE);
+		f.item = player_next_of_method(p, m, session.p ? player_session(p, session) : ITEM_NONE, ITEM_NONE);
 		if (f.item == ITEM_NONE && p->plan.us == ACP_CLIENT)
-			f.item = player_next_of_method(p, m, NULL, ITEM_NONE);
+			f.item = player_next_of_method(p, m, ITEM_NONE, ITEM_NONE);
 		if (f.item != ITEM_NONE && p->plan.us == ACP_AGENT)
 			player_warn(p, true, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
 				(unsigned long long)player_item(p, f.item)->line);

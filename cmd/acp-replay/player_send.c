@@ -64,16 +64,22 @@ player_begun_by(struct player *p, uint32_t response, const struct msg *m)
 	return session != ITEM_NONE && p->plan.lanes[session].opener == response ? &p->plan.lanes[session] : NULL;
 }
 
-struct lane *
-player_lane(struct player *p, struct slice session)
+uint32_t
+player_session(struct player *p, struct slice session)
 {
 	struct slice recorded = slice(NULL, 0);
-	uint32_t number;
 
 	if (session.p)
 		recorded = ids_recorded(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session);
-	number = items_find_session(&p->plan.items, recorded.p ? recorded : session);
-	return number < p->plan.nlanes ? &p->plan.lanes[number] : NULL;
+	return items_find_session(&p->plan.items, recorded.p ? recorded : session);
+}
+
+struct lane *
+player_lane(struct player *p, struct slice session)
+{
+	uint32_t number = player_session(p, session);
+
+	return number != ITEM_NONE ? &p->plan.lanes[plan_root(&p->plan, number)] : NULL;
 }
 
 void
@@ -259,21 +265,6 @@ is_time(struct player *p, const struct lane *l, uint64_t t)
 	return false;
 }
 
-/* Is a session with sub-agents, all of it, past what was recorded before the item? A sub-agent works within a turn of its parent. */
-static bool
-family_is_past(struct player *p, const struct lane *l, uint32_t item)
-{
-	struct plan *plan = &p->plan;
-	struct lane *other;
-
-	if (l->family == ITEM_NONE)
-		return true;
-	for (other = plan->lanes; other < plan->lanes + plan->nlanes; other++)
-		if (other->family == l->family && other != l && (plan_own(plan, other) < item || plan_needed(plan, other) < item))
-			return false;
-	return true;
-}
-
 /* The item that is due next in a lane. */
 struct due {
 	struct lane *lane;
@@ -290,13 +281,13 @@ find_due(struct player *p, struct lane *l)
 
 	if (plan_has(&p->plan, own) && player_try_begin(p, l) &&
 		!(p->plan.us == ACP_CLIENT ? client_waits(p, l, own) : plan_needed(&p->plan, l) < own) &&
-		family_is_past(p, l, own) && is_time(p, l, player_item(p, own)->t))
+		is_time(p, l, player_item(p, own)->t))
 		d.item = own;
 	DL_FOREACH(l->pending, q) {
 		response = player_item(p, q->item)->pair;
 		if (response >= d.item)
 			break;
-		if (response_is_ready(p, l, q) && family_is_past(p, l, response) && is_time(p, l, player_item(p, response)->t)) {
+		if (response_is_ready(p, l, q) && is_time(p, l, player_item(p, response)->t)) {
 			d.item = response;
 			d.request = q;
 		}
@@ -386,7 +377,8 @@ send_response(struct player *p, struct lane *l, struct pending *q)
 	if (p->plan.us == ACP_AGENT && session.p &&
 		ids_learn(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED)
 		return -1;
-	if (ids_write(p->ids, text, &m, p->plan.us, l->session, slice(q->id, q->n), &p->text) < 0 ||
+	session = items_session(&p->plan.items, player_item(p, response)->session);
+	if (ids_write(p->ids, text, &m, p->plan.us, session, slice(q->id, q->n), &p->text) < 0 ||
 		queue(p, RECORD_MESSAGE, buf_slice(&p->text)) < 0)
 		return -1;
 	begun = player_begun_by(p, response, &m);
