@@ -143,6 +143,16 @@ against_itself() {
 	assert_output '{"id":1,"method":"initialize"}'
 }
 
+@test "bare messages: a sub-agent's keep their place among its parent's" {
+	printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}' \
+		'{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}' \
+		'{"method":"session/update","params":{"sessionId":"child","update":"1"}}' '{"id":1,"result":{}}' >s.ndjson
+	# The client leaves without a prompt.
+	run --separate-stderr acp-replay s.ndjson </dev/null
+	assert_failure 1
+	assert_output ''
+}
+
 @test "a recording may come through a pipe" {
 	a_session
 	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize","params":{"protocolVersion":1}}'

@@ -213,7 +213,7 @@ read_next(struct reading *r)
 		cli_warn(replay_name, "%s:%llu: left out: the sender is unknown", items->path, (unsigned long long)record->number);
 		r->plan->missed = true;
 	}
-	if (record->kind == RECORD_MESSAGE && record->from == ACP_AGENT && r->plan->us == ACP_AGENT &&
+	if (record->kind == RECORD_MESSAGE && items->at[item].from == ACP_AGENT && r->plan->us == ACP_AGENT &&
 		json_string_is(msg_update_kind(&record->msg), "subagent_update") && buf_add(r->announced, (char *)&item, sizeof(item)) < 0)
 		return -1;
 	r->ended |= ends_after(r);
