@@ -255,6 +255,38 @@ two_turns() {
 	assert_equal "$rest" ''
 }
 
+@test "a cancelled turn is not waited for, whatever the client sent in it" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":2,"method":"session/set_mode","params":{"sessionId":"A"}}
+		< {"id":2,"result":{}}
+		> {"id":7,"result":{}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":3,"method":"session/set_mode","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A"}}
+		< {"id":3,"result":{}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"id":2,"method":"session/set_mode","params":{"sessionId":"A"}}'
+	hear
+	# It looks for this request behind the response to its own.
+	tell '{"id":8,"method":"session/nothing","params":{"sessionId":"A"}}'
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+	tell '{"id":3,"method":"session/set_mode","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"method":"session/update","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"id":3,"result":{}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
 @test "a cancel when no turn is open is ignored, and does not cancel a later one: exit 1" {
 	two_turns
 	play_agent s.rec

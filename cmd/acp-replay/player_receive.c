@@ -44,7 +44,7 @@ leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, ui
 {
 	uint32_t item;
 
-	for (item = l->theirs; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
+	for (item = plan_needed(&p->plan, l); (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
 		if (is_of(p, item, session))
 			p->plan.parts[item].flags |= PART_RELAXED;
 	for (item = l->own; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next) {
