@@ -255,7 +255,7 @@ update() {
 	hear
 	assert_equal "$(jq -c '[.id, .result.stopReason]' <<<"$line")" '[2,"cancelled"]'
 	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
-	update grandchild 2
+	# The client never heard of the grandchild.
 	says '{"id":3,"result":{"stopReason":"end_turn"}}'
 	hang_up
 	rm to from

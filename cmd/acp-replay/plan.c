@@ -256,8 +256,10 @@ set_parents(struct plan *p, struct slice announced)
 		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
 		parent = p->items.at[item].session;
 		/* It may be announced several times; but no session started itself. */
-		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child)
+		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child) {
 			p->lanes[child].parent = parent;
+			p->lanes[child].announced = item;
+		}
 	}
 	return 0;
 }

@@ -84,6 +84,7 @@ struct lane {
 	uint32_t first;        /* its first item */
 	uint32_t opener;       /* the response that begins the session; or ITEM_NONE */
 	uint32_t parent;       /* of a sub-agent: the session that started it, in whose lane its items are; or ITEM_NONE */
+	uint32_t announced;    /* of a sub-agent: the item that announces it first */
 	uint32_t begin[2], last[2]; /* the first and the last item: of ours (without responses to requests), of theirs */
 	uint64_t pause;        /* if we are the client: the longest pause before an item of the agent, us */
 	/* the state of the play */

@@ -26,35 +26,41 @@ next_of(const struct player *p, const struct lane *l, uint32_t session, enum acp
 	return item;
 }
 
-/* Does an item belong to a session: is it of this one, or of a sub-agent of it, or of a sub-agent of that? */
+/* Is an item up to `to` of a session, of a sub-agent of it, or of a sub-agent of that? Or of a sub-agent whose announcement was left out? */
 static bool
-is_of(const struct player *p, uint32_t item, uint32_t session)
+leaves_out(const struct player *p, uint32_t item, uint32_t session, uint32_t to)
 {
-	uint32_t of = player_item(p, item)->session;
+	const struct lane *lanes = p->plan.lanes;
 
+	for (uint32_t of = player_item(p, item)->session; of != ITEM_NONE; of = lanes[of].parent)
+		if ((of == session && item <= to) ||
+			(lanes[of].parent != ITEM_NONE && p->plan.parts[lanes[of].announced].flags & PART_RELAXED))
+			return true;
 	/* The lane has items without a session, too. */
-	while (of != session && of != ITEM_NONE)
-		of = p->plan.lanes[of].parent;
-	return of == session || p->plan.parts[item].lane == session;
+	return p->plan.parts[item].lane == session && item <= to;
 }
 
-/* Leaves out the items of a session and its sub-agents in (after, to]: does not send them, and does not wait for them. */
+/*
+ * Leaves out the items of a session and its sub-agents in (after, to], and all of those that are not announced then: does not send them,
+ * and does not wait for them.
+ */
 static void
 leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, uint32_t to)
 {
-	uint32_t item;
+	uint32_t item, last = (uint32_t)p->plan.items.n - 1;
 
-	for (item = plan_needed(&p->plan, l); (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
-		if (is_of(p, item, session))
-			p->plan.parts[item].flags |= PART_RELAXED;
-	for (item = l->own; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next) {
-		if (!is_of(p, item, session))
+	for (item = l->own; (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next) {
+		if (!leaves_out(p, item, session, to))
 			continue;
+		p->plan.parts[item].flags |= PART_RELAXED;
 		/* A request that is left out gets no response. */
 		if (player_item(p, item)->kind == MSG_REQUEST && player_item(p, item)->pair < p->plan.items.n)
 			player_done(p, player_item(p, item)->pair);
 		player_done(p, item);
 	}
+	for (item = plan_needed(&p->plan, l); (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next)
+		if (leaves_out(p, item, session, to))
+			p->plan.parts[item].flags |= PART_RELAXED;
 }
 
 /* The open turn of a session: a prompt that has come and has no response; or NULL. */
