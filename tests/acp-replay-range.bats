@@ -224,6 +224,20 @@ once() {
 	assert_equal "$status" 0
 }
 
+@test "--speed: nobody waits for the part before --start" {
+	{
+		at 0.000000 client '{"id":1,"method":"initialize","params":{}}'
+		at 0.000000 agent '{"id":1,"result":{}}'
+		at 3600.000000 client '{"id":2,"method":"session/new","params":{}}'
+		at 3600.000000 agent '{"id":2,"result":{"sessionId":"A"}}'
+		at 7200.000000 agent '{"method":"session/update","params":{"sessionId":"A","update":"ready"}}'
+		at 7200.000000 client '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+		at 7200.000000 agent '{"id":3,"result":{}}'
+	} >s.rec
+	run timeout 60 acp-replay --as client --speed recorded --start 6 s.rec -- acp-replay --speed recorded --start 5 s.rec
+	assert_success
+}
+
 @test "--speed: the client has its pauses, too" {
 	{
 		at 0.000000 client '{"id":1,"method":"a"}'

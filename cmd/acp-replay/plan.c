@@ -206,7 +206,10 @@ read_next(struct reading *r)
 		return result > 0 ? 2 : 1;
 	r->plan->header |= record->kind == RECORD_HEADER && record->number == 1;
 	r->plan->several |= record->at.p != NULL;
-	r->started |= record->number >= r->options->start && item != ITEM_NONE;
+	if (!r->started && record->number >= r->options->start && item != ITEM_NONE) {
+		r->started = true;
+		r->plan->start = items->at[item].t;
+	}
 	if ((record->kind == RECORD_EXIT || record->kind == RECORD_EOF) && read_end(r))
 		return 1;
 	if (record->kind == RECORD_MESSAGE && items->at[item].from == ACP_UNKNOWN) {

@@ -108,6 +108,7 @@ struct plan {
 	struct measure *measures; /* from 1 on */
 	size_t nmeasures;
 	enum acp_side us, them;
+	uint64_t start;       /* us: when the first item at or after --start was recorded */
 	uint32_t end;         /* the play goes to here: to the end of a side, or of all */
 	uint32_t first;       /* the first item that must be sent or waited for, and is not done */
 	uint32_t first_theirs; /* the first item of theirs that a live message can be */

@@ -250,12 +250,14 @@ response_is_ready(struct player *p, struct lane *l, const struct pending *q)
 static bool
 is_time(struct player *p, const struct lane *l, uint64_t t)
 {
+	/* The part before --start is not played. */
+	const uint64_t from = l->recorded > p->plan.start ? l->recorded : p->plan.start;
 	double pause;
 	uint64_t due;
 
-	if (p->options->speed <= 0 || t <= l->recorded)
+	if (p->options->speed <= 0 || t <= from)
 		return true;
-	pause = (double)(t - l->recorded) / p->options->speed;
+	pause = (double)(t - from) / p->options->speed;
 	if (pause > (double)p->options->max_pause)
 		pause = (double)p->options->max_pause;
 	due = l->live + (uint64_t)pause;
