@@ -267,6 +267,8 @@ once() {
 	assert_output 'acp-replay: --loop does not go with --as client'
 	run -2 acp-replay --max-pause 1s s.rec </dev/null
 	assert_output 'acp-replay: --max-pause requires --speed'
+	run -2 acp-replay --max-pause 1s --speed max s.rec </dev/null
+	assert_output 'acp-replay: --max-pause does not go with speed max'
 }
 
 @test "--start: a session whose beginning was not played is the one that the client names" {

@@ -49,7 +49,7 @@ static const struct cli_rule rules[] = {
 	{"--format", "--check", NULL},
 	{"--grace", "--as client", NULL},
 	{"--on-miss|--loop", NULL, "--as client"},
-	{"--max-pause", "--speed", NULL},
+	{"--max-pause", "--speed", "speed max"},
 	{NULL, NULL, NULL},
 };
 
@@ -158,6 +158,7 @@ main(int argc, char **argv)
 	if (proc_open_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &o, &line);
+	cli_note(&line, o.speed <= 0, "speed max");
 	cli_check(&line, rules);
 	finish_options(&o, &line);
 	status = peer_run(&o);
