@@ -32,10 +32,10 @@ void recorder_exit(struct recorder *, int status);
 /* Writes the records to the file. */
 void recorder_flush(struct recorder *);
 /*
- * Does, at the end, what --check and --update want. played: all of the recording was played, and nothing else. kept: why the recording may
- * not be replaced; or NULL. Returns the exit status; 1: something differs.
+ * Does, at the end, what --check and --update want. passed: all of the recording was played, and nothing else, and the agent has not failed.
+ * kept: why the recording may not be replaced; or NULL. Returns the exit status; 1: something differs.
  */
-int recorder_end(struct recorder *, bool played, const char *kept);
+int recorder_end(struct recorder *, bool passed, const char *kept);
 
 /* --- the player --- */
 

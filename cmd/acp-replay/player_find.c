@@ -346,7 +346,7 @@ player_miss(struct player *p, const struct msg *live, uint32_t expected)
 	struct waiting *w;
 
 	/* A session/cancel that comes later would be useless. */
-	if (p->options->on_miss == MISS_WAIT && p->plan.us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
+	if (p->options->on_miss == MISS_WAIT && live->what != ACP_SESSION_CANCEL) {
 		w = malloc(sizeof(*w) + live->text.n);
 		if (!w)
 			return -1;

@@ -204,7 +204,7 @@ update(struct recorder *r, bool passed, const char *why)
 }
 
 int
-recorder_end(struct recorder *r, bool played, const char *kept)
+recorder_end(struct recorder *r, bool passed, const char *kept)
 {
 	const struct replay_options *o = r ? r->options : NULL;
 	int lost, differs = 0, updated = 0;
@@ -220,6 +220,6 @@ recorder_end(struct recorder *r, bool played, const char *kept)
 	if (o->check)
 		differs = r->any ? compare(r) : EXIT_NEGATIVE;
 	if (o->update && differs <= EXIT_NEGATIVE)
-		updated = update(r, played && differs == 0, kept);
+		updated = update(r, passed && differs == 0, kept);
 	return differs ? differs : updated;
 }
