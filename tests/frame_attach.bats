@@ -177,6 +177,19 @@ refused() {
 	wait "$conductor"
 }
 
+@test "a message over the limit is unread, also where the record around it hides that" {
+	conduct socket
+	FILTER_LIMIT=1k beside
+	printf '%s\n{"t":1,"from":"agent","msg":{"jsonrpc":"2.0","method":"big","params":["%02000d"]}}\n' "$HEADER" 0 >&9
+	exec 9>&-
+	ends 0
+	run cat seen
+	assert_output - <<-'END'
+		rulefilter: the chain: record 2: longer than 1024 bytes: unread
+		event long unknown
+	END
+}
+
 # bats test_tags=slow
 @test "a message of 20 MB; a record beyond the limit is reported and left out" {
 	conduct socket

@@ -94,6 +94,8 @@ report(struct frame *f, const struct record *r)
 static int
 show_record(struct frame *f, const struct record *r, const struct line *line)
 {
+	struct frame_event unread = {.kind = FRAME_LONG, .from = ACP_UNKNOWN, .number = line->number, .text = line->text};
+
 	switch (r->kind) {
 	case RECORD_MESSAGE:
 		return message_show(f, direction_of(r->from), r->from, line->block, r->text, &r->msg, NULL, false);
@@ -113,6 +115,11 @@ show_record(struct frame *f, const struct record *r, const struct line *line)
 		frame_fail(f, EXIT_FAILED);
 		return 0;
 	case RECORD_BAD:
+		if (r->error.what == recording_too_long) {
+			frame_warn(f, "the chain: record %" PRIu64 ": longer than %zu bytes: unread", line->number, f->options->limit);
+			frame_event(f, &unread);
+			return 0;
+		}
 		frame_warn(f, "the chain: record %" PRIu64 ": not a record at byte %zu: %s", r->number, r->error.at, r->error.what);
 		return 0;
 	default:
@@ -124,12 +131,9 @@ static int
 record_line(struct side *s, enum input_got got, const struct line *line)
 {
 	struct frame *f = s->frame;
-	struct record r = {.kind = RECORD_OTHER};
-	struct frame_event unread = {.kind = FRAME_LONG, .from = ACP_UNKNOWN, .number = line->number, .text = line->text};
-	int e = 0;
+	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
+	int e = got != INPUT_PIECE ? recording_line(f->attached->records, line->text, line->number, &r) : !line->first;
 
-	if (got != INPUT_PIECE)
-		e = recording_line(f->attached->records, line->text, line->number, &r);
 	if (e)
 		return e < 0 ? -1 : 0;
 	if (r.kind == RECORD_HEADER && r.started > 0)
@@ -148,13 +152,7 @@ record_line(struct side *s, enum input_got got, const struct line *line)
 		frame_warn(f, "the chain: record %" PRIu64 " is torn", line->number);
 		return 0;
 	}
-	if (got != INPUT_PIECE)
-		return show_record(f, &r, line);
-	if (line->first) {
-		frame_warn(f, "the chain: record %" PRIu64 ": longer than %zu bytes: unread", line->number, f->options->limit);
-		frame_event(f, &unread);
-	}
-	return 0;
+	return show_record(f, &r, line);
 }
 
 /* --- the end --- */
