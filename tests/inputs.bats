@@ -240,6 +240,21 @@ says() {
 	done
 }
 
+@test "a last line that is whole and too long is left out with status 2, with a newline and without" {
+	local reader file text other
+	text=$(printf '%02000d' 0)
+	printf '{"jsonrpc":"2.0","id":%s,"method":"initialize","params":{"protocolVersion":1,"_meta":{"x":"%s"}}}\n' 1 short 2 "$text" >whole
+	printf %s "$(<whole)" >last
+	for file in whole last; do
+		for reader in acp-tap acp-stat acp-diff 'acp-export -o page.html'; do
+			other=
+			[[ $reader != acp-diff ]] || other=$file
+			run -2 $reader --max-line 1k $file $other
+			assert_line "${reader%% *}: $file:2: not a record at byte 1: longer than --max-line"
+		done
+	done
+}
+
 @test "after a loss the next prompt begins a turn of its own, for every tool that counts turns" {
 	cat >lost.rec <<-'EOS'
 		{"acp-recording":1,"started":"2026-11-23T10:00:00.000000Z"}

@@ -251,7 +251,7 @@ recording_next(struct recording *rec, struct record *r)
 		if (o == NO_MEMORY)
 			return -1;
 	} while (o == SKIPPED);
-	r->torn |= got == INPUT_TORN && r->kind == RECORD_BAD;
+	r->torn |= got == INPUT_TORN && r->kind == RECORD_BAD && r->error.what != recording_too_long;
 	return 0;
 }
 

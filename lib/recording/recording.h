@@ -40,7 +40,7 @@ struct record {
 	int status;          /* of RECORD_EXIT; -1 if signal is set */
 	struct slice signal; /* of RECORD_EXIT: "KILL"; or p NULL */
 	uint64_t count;      /* of RECORD_LOST */
-	bool torn;           /* of RECORD_EOF: the last line had no newline; of RECORD_BAD: it is such a line */
+	bool torn;           /* of RECORD_EOF: the last line had no newline; of RECORD_BAD: it is such a line, and broken */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
 	uint64_t number;     /* of its line, from 1 */
 	uint64_t offset;     /* of its line: bytes from the beginning of the file */

@@ -66,7 +66,7 @@ bad_record(struct files *f, struct record *r, bool torn)
 {
 	struct watch *w = f->w;
 
-	r->torn = torn;
+	r->torn = torn && r->error.what != recording_too_long;
 	if (w->takes_bad)
 		watch_event(w, r);
 	else
