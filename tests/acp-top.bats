@@ -82,6 +82,41 @@ teardown() {
 	assert_equal "$(tail -n 1 live | jq -c '[.state, .turn_s > 0.5]')" '["ended",true]'
 }
 
+@test "a turn that a message ended, in order or not, ran until that message" {
+	{
+		recording 1000
+		message 1 client '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		message 2 client '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		message 5 client '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		message 6 client '{"jsonrpc":"2.0","id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/","mcpServers":[]}}'
+		message 7 agent '{"jsonrpc":"2.0","id":1,"result":{}}'
+	} >again
+	poses again again
+	assert_equal "$(acp-top -b -f json | jq -c '[.state, .turn_s]')" '["idle",3]'
+}
+
+# bats test_tags=slow
+@test "times are those of the stream's clock, which stands still while the machine sleeps" {
+	mkfifo pipe
+	exec 8<>pipe
+	poses slept pipe end 8>&-
+	recording 3600 >&8
+	acp-top -b -d 100ms -f json "$XDG_RUNTIME_DIR/acp/slept" >live 8>&- 9>&- &
+	live=$!
+	await_line live jq -c 'select(.state == "no session")' >/dev/null
+	# Later it is no message of those that a guest gets first.
+	sleep 2
+	{
+		message 10 client '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		message 11 client '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+	} >&8
+	await_line live jq -c 'select(.session == "s")' >/dev/null
+	exec 8>&-
+	wait "$live"
+	assert_equal "$(jq -r 'select(.session == "s") | .state' live | sort -u | tr '\n' ' ')" 'ended model '
+	assert_equal "$(jq -s 'map(.turn_s // 0) | max < 60' live)" true
+}
+
 # bats test_tags=slow
 @test "who comes late sees a session without a turn, its context and its cost" {
 	start

@@ -24,9 +24,10 @@ def serve(guest):
         guest.sendmsg([b'{"hop":0,"name":"agent"}\n'], rights)
         os.close(reads)
         guest.close()
-        with open(writes, "wb", closefd=False) as to, open(file, "rb") as text:
+        with open(writes, "wb", closefd=False) as to, open(file, "rb", buffering=0) as text:
             while chunk := text.read(65536):
                 to.write(chunk)
+                to.flush()
     except BrokenPipeError:
         pass
     if end:

@@ -55,7 +55,7 @@ rows() { acp-top -b -f json | jq -r '"\(.session) \(.state) \(.detail // "-")"';
 has() { rows 2>/dev/null | grep -qxF -- "$1"; }
 
 # poses NAME FILE [end]: somebody listens as acp-share does, and what attaches gets the bytes of the file; then the pipe is closed, or
-# (without `end`) stays open. FILE -: no response at all; /dev/null: it hangs up.
+# (without `end`) stays open. FILE may be a fifo. FILE -: no response at all; /dev/null: it hangs up.
 poses() {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	[[ -d $XDG_RUNTIME_DIR/acp ]] || mkdir -m 700 "$XDG_RUNTIME_DIR/acp"

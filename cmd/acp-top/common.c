@@ -1,6 +1,5 @@
 /* What the other files need: messages for the user, and when to draw. */
 #include <string.h>
-#include <time.h>
 #include <utlist.h>
 
 #include "cmd/acp-top/top.h"
@@ -22,13 +21,9 @@ stream_at(const struct top *t, const char *path, bool over)
 uint64_t
 stream_now(const struct stream *st)
 {
-	struct timespec ts;
-	double now;
+	uint64_t now = loop_clock() + st->lead;
 
-	if (st->over || !(st->started > 0) || clock_gettime(CLOCK_REALTIME, &ts) < 0)
-		return st->t;
-	now = ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 - st->started) * 1e6;
-	return now > (double)st->t ? (uint64_t)now : st->t;
+	return !st->over && (st->live || st->started > 0) && (int64_t)(now - st->t) > 0 ? now : st->t;
 }
 
 void

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -15,6 +16,7 @@
 
 enum {
 	SCAN = 2 * 1000 * 1000,  /* us between two looks for new sockets, if the system does not report them; and before attaching again */
+	FIRST = 2 * 1000 * 1000, /* us after attaching in which messages may be older ones, which a guest gets first */
 	ENDED_MOST = 20,         /* streams, at most, that are shown after their end */
 	TEXT = 512,              /* bytes, at least, that are kept of the agent's last text */
 	RECENT = 32 * 1024,      /* bytes, at least, that are kept of a session's last messages */
@@ -93,8 +95,8 @@ turn_end(const struct stream *st, struct seen *s, const struct session_turn *t)
 	s->requires_action = false;
 	if (t->number == 0)
 		return 0;
-	/* One that nothing ended has run until now, and not only to the last message. */
-	s->ended = t->unfinished ? stream_now(st) : t->end;
+	/* One that only the end of the stream ended has run until now, and not only to the last message. */
+	s->ended = st->watch.ending != WATCH_OPEN ? stream_now(st) : t->end;
 	s->lasted = s->ended - t->begin;
 	s->stop.n = 0;
 	if (t->failed)
@@ -189,8 +191,14 @@ message(struct watch *w, const struct message *m, const struct session_message *
 	struct seen *s = seen->session ? seen->session->data : NULL;
 	struct acp_chunk chunk;
 	size_t before;
+	uint64_t clock = loop_clock();
 	int r = usage_message(st->usage, seen);
 
+	/* The one that came soonest after it was sent counts. */
+	if (clock > st->asked + FIRST && (!st->live || (int64_t)(m->t - clock - st->lead) > 0)) {
+		st->lead = m->t - clock;
+		st->live = true;
+	}
 	st->t = m->t > st->t ? m->t : st->t;
 	top_changed(st->top);
 	if (!s)
@@ -252,9 +260,15 @@ static int
 begin(struct watch *w, const struct watch_start *start)
 {
 	struct stream *st = w->state, *before = stream_at(st->top, st->path, true);
+	struct timespec ts = {0};
+	double runs;
 
 	if (before)
 		stream_free(before);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	runs = ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 - start->started) * 1e6;
+	st->lead = (runs > 0 && runs < 1e18 ? (uint64_t)runs : 0) - loop_clock();
+	st->live = false;
 	st->started = start->started;
 	return usage_begin(st->usage, start->started);
 }

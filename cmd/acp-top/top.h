@@ -36,7 +36,9 @@ struct stream {
 	char *path;
 	uint64_t asked;          /* us on the loop's clock: when attaching began */
 	double started;          /* s since 1970, from the header of its recording */
-	uint64_t t;              /* us: the time of its last message */
+	uint64_t t;              /* us: the time of its last message, or when it ended */
+	uint64_t lead;           /* us: its time less the loop's clock (below 0: from 2^64 down); by the wall clock unless it is live */
+	bool live;               /* messages have come when they were sent, and show the time; a machine that sleeps stops that clock only */
 	unsigned connection;     /* the number of its present connection, from 1 */
 	bool shown;              /* everything that it sends at first has been read */
 	bool over;               /* it has ended, or could not be attached to */
