@@ -411,6 +411,20 @@ teardown() {
 }
 
 # bats test_tags=slow
+@test "what a guest gets is marked as not whole if any message has passed, or acp-share was started again" {
+	selected() { watch w && head -n 1 w | jq -c .selected; }
+	start
+	assert_equal "$(selected)" null
+	say '{"jsonrpc":"2.0","method":"any"}'
+	hears '"seen"'
+	assert_equal "$(selected)" true
+	ends
+	ACP_RESTARTED=1 start
+	socket=$XDG_RUNTIME_DIR/acp/1
+	assert_equal "$(selected)" true
+	ends
+}
+
 @test "when the chain ends a watcher gets the rest, and an end of file" {
 	start
 	begin

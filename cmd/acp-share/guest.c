@@ -456,6 +456,7 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	struct guest *g = calloc(1, sizeof(*g));
 	SCOPED struct buf text = {0};
 	char *const hops[] = {(char *)s->name, NULL};
+	uint64_t before = s->messages[ACP_DOWN] + s->messages[ACP_UP];
 
 	if (!g)
 		return -1;
@@ -465,7 +466,7 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	s->nguests++;
 	if (endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD) == 0
 		&& recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops) == 0
-		&& (s->preface.number == 0 || recording_header_add(&text, "selected") == 0)
+		&& ((before == 0 && !s->restarted) || recording_header_add(&text, "selected") == 0)
 		&& preface_put(&s->preface, &text) == 0 && endpoint_put(&g->end, NULL, buf_slice(&text)) == 0)
 		return 0;
 	guest_free(g);
