@@ -25,13 +25,14 @@ struct item {
 struct open_session {
 	UT_hash_handle hh;
 	struct item *items;
-	bool closed; /* by the client: an update that comes later does not open it */
+	bool closed; /* by the client, or never opened: an update that comes later does not open it */
 	size_t n;
 	char id[]; /* its text */
 };
 
 struct waiting {
 	struct passed request;
+	bool opens; /* its session was closed, or not known: unless it fails, the session is open from then on */
 	struct buf id; /* as it was spelled */
 	struct waiting *prev, *next;
 };
@@ -105,12 +106,13 @@ waiting_free(struct preface *p, struct waiting *w)
 }
 
 static void
-wait_for_response(struct preface *p, const struct message *s)
+wait_for_response(struct preface *p, const struct message *s, bool opens)
 {
 	struct waiting *w = s->line.n <= WAITING_BYTES ? calloc(1, sizeof(*w)) : NULL;
 
 	if (!w)
 		return;
+	w->opens = opens;
 	DL_APPEND(p->waiting, w);
 	p->nwaiting++;
 	remember(p, &w->request, s);
@@ -121,9 +123,9 @@ wait_for_response(struct preface *p, const struct message *s)
 		waiting_free(p, p->waiting);
 }
 
-/* Takes over the request of a response; empty if it is not remembered. */
+/* Takes over the request of a response; empty if it is not remembered. opens: as struct waiting has it. */
 static struct passed
-remove_waiting(struct preface *p, const struct message *s)
+remove_waiting(struct preface *p, const struct message *s, bool *opens)
 {
 	struct passed request = {.number = 0};
 	struct waiting *w;
@@ -134,6 +136,7 @@ remove_waiting(struct preface *p, const struct message *s)
 	if (!w)
 		return request;
 	request = w->request;
+	*opens = w->opens;
 	p->waiting_bytes -= request.text.n;
 	w->request.text = (struct buf){0};
 	waiting_free(p, w);
@@ -218,10 +221,29 @@ session_free(struct preface *p, struct open_session *s)
 }
 
 static void
-session_close(struct preface *p, struct open_session *s)
+session_forget(struct preface *p, struct open_session *s)
 {
 	HASH_DEL(p->sessions, s);
 	session_free(p, s);
+}
+
+static void
+session_close(struct preface *p, struct open_session *s)
+{
+	s->closed = true;
+	while (s->items)
+		item_free(p, s, s->items);
+}
+
+/* A closed session, or else the one that has been silent for longest. */
+static struct open_session *
+least_needed(const struct preface *p)
+{
+	struct open_session *s = p->sessions;
+
+	while (s && !s->closed)
+		s = s->hh.next;
+	return s ? s : p->sessions;
 }
 
 static struct open_session *
@@ -257,18 +279,22 @@ session_of(struct preface *p, struct slice id)
 	return NULL;
 }
 
-/* Forgets that a session was closed, as the client opens it again; and one of which there is only the history, if that fails. */
-static void
-see_opening(struct preface *p, const struct message *m)
+/* Does this request open a session again, or one that is not known? */
+static bool
+see_request(struct preface *p, enum acp_method what, const struct message *m)
 {
+	bool loads = what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME, opens;
 	struct slice name = message_session(m);
 	SCOPED struct buf id = {0};
-	struct open_session *s = NULL;
+	struct open_session *s;
 
-	if (json_type(name) == JSON_STRING && json_unescape(name, &id) == 0)
-		s = find(p, buf_slice(&id));
-	if (s && (m->msg.kind == MSG_REQUEST ? s->closed : !m->msg.result.p && !find_item(s, OPENED, slice(NULL, 0))))
-		session_close(p, s);
+	if ((!loads && what != ACP_SESSION_PROMPT) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0)
+		return false;
+	s = find(p, buf_slice(&id));
+	opens = s ? s->closed : loads;
+	if (s)
+		s->closed = false;
+	return opens;
 }
 
 static void
@@ -279,36 +305,36 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	struct open_session *s;
 	SCOPED struct buf id = {0};
 	int part;
+	bool named, opens = false, opened = m->msg.kind == MSG_RESPONSE && acp_opens_session(what);
 	bool passes = what == ACP_SESSION_PROMPT || what == ACP_REQUEST_PERMISSION || what == ACP_ELICITATION_CREATE;
 	/* An update of the title without a title leaves the title as it is. */
 	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p && !passes
 		: acp_part_of_update(m->msg.params) != ACP_PART_INFO || json_path(m->msg.params, "update.title").p;
 
 	if (m->msg.kind == MSG_RESPONSE)
-		request = remove_waiting(p, m);
-	if ((!changes && what != ACP_SESSION_PROMPT) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
+		request = remove_waiting(p, m, &opens);
+	named = json_type(name) == JSON_STRING && json_unescape(name, &id) == 0;
+	s = named ? find(p, buf_slice(&id)) : NULL;
+	if (s && opens && !m->msg.result.p && !find_item(s, OPENED, slice(NULL, 0))) {
+		session_close(p, s);
+	} else if ((!changes && what != ACP_SESSION_PROMPT) || !named || (s && s->closed && !opened)) {
 		/* This message changes nothing. */
 	} else if (what == ACP_SESSION_PROMPT || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
-		s = find(p, buf_slice(&id));
 		/* A tool call ends with its turn at the latest. */
-		if (s && what == ACP_SESSION_PROMPT) {
+		if (s && what == ACP_SESSION_PROMPT)
 			calls_free(p, s);
-		} else if (s) {
-			s->closed = true;
-			while (s->items)
-				item_free(p, s, s->items);
-		}
+		else if (s)
+			session_close(p, s);
 	} else if ((s = session_of(p, buf_slice(&id)))) {
 		part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
-			: acp_opens_session(what) ? OPENED : ACP_PART_CONFIG;
-		s->closed = s->closed && part != OPENED;
+			: opened ? OPENED : ACP_PART_CONFIG;
+		s->closed = false;
 		if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
 			calls_free(p, s);
-		if (!s->closed)
-			see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
+		see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
 	}
 	while (p->sessions && (p->bytes > BYTES || HASH_COUNT(p->sessions) > SESSIONS))
-		session_close(p, p->sessions);
+		session_forget(p, least_needed(p));
 	buf_free(&request.text);
 }
 
@@ -319,11 +345,9 @@ preface_see(struct preface *p, const struct message *m)
 
 	if (!is_wanted(what, m))
 		return false;
-	if (what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME)
-		see_opening(p, m);
 	if (what != ACP_INITIALIZE && what != ACP_PROXY_INITIALIZE) {
 		if (m->msg.kind == MSG_REQUEST)
-			wait_for_response(p, m);
+			wait_for_response(p, m, see_request(p, what, m));
 		else
 			see_of_session(p, what, m);
 	} else if (m->from == ACP_CLIENT && m->msg.kind == MSG_REQUEST) {
@@ -437,7 +461,7 @@ void
 preface_free(struct preface *p)
 {
 	while (p->sessions)
-		session_close(p, p->sessions);
+		session_forget(p, p->sessions);
 	while (p->waiting)
 		waiting_free(p, p->waiting);
 	forget(&p->hello);

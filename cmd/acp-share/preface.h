@@ -27,7 +27,7 @@ struct exchange {
 /* Zero it to begin. */
 struct preface {
 	struct exchange hello;    /* the initialization */
-	struct open_session *sessions; /* in the order of their last changes */
+	struct open_session *sessions; /* in the order of their last changes; also closed ones */
 	struct waiting *waiting;  /* requests whose responses decide whether they are remembered, the oldest first */
 	size_t nwaiting, waiting_bytes;
 	size_t bytes;             /* of memory for the messages of sessions */

@@ -102,6 +102,39 @@ sessions(void)
 	p = (struct preface){.number = 0};
 }
 
+/* A session that the client has closed comes back only where the client names it; one that a request does not open is as before. */
+static void
+closed(void)
+{
+	static const char load[] = "{\"id\":1,\"method\":\"session/load\",\"params\":{\"sessionId\":\"a\"}}";
+	static const char prompt[] = "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"a\",\"prompt\":[]}}";
+	static const char error[] = "{\"id\":1,\"error\":{\"code\":1,\"message\":\"\"}}", done[] = "{\"id\":1,\"result\":{}}";
+	static const char used[] = "{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}";
+	static const char open[] = "\"sessions\":[{\"id\":\"a\",\"cwd\":null}]", none[] = "\"sessions\":[]";
+
+	/* It was open before, though nothing was seen that opened it. */
+	CHECK(wants(used) && show(load, ACP_DOWN, 0, NULL) && show(error, ACP_UP, ACP_SESSION_LOAD, "\"a\""));
+	CHECK_STR(listed(), open);
+	CHECK(strstr(put(), "usage_update"));
+	CHECK(show(done, ACP_UP, ACP_SESSION_CLOSE, "\"a\"") && wants(used));
+	CHECK_STR(listed(), none);
+	CHECK(show(load, ACP_DOWN, 0, NULL) && wants(used) && show(error, ACP_UP, ACP_SESSION_LOAD, "\"a\"") && wants(used));
+	CHECK_STR(listed(), none);
+	CHECK(show(prompt, ACP_DOWN, 0, NULL) && wants(used) && show(error, ACP_UP, ACP_SESSION_PROMPT, "\"a\"") && wants(used));
+	CHECK_STR(listed(), none);
+	CHECK(show(prompt, ACP_DOWN, 0, NULL) && wants(used) && show(done, ACP_UP, ACP_SESSION_PROMPT, "\"a\""));
+	CHECK_STR(listed(), open);
+	CHECK(strstr(put(), "usage_update"));
+	/* The response to a prompt that was sent before. */
+	CHECK(show(prompt, ACP_DOWN, 0, NULL) && show(done, ACP_UP, ACP_SESSION_CLOSE, "\"a\""));
+	CHECK(show(done, ACP_UP, ACP_SESSION_PROMPT, "\"a\""));
+	CHECK_STR(listed(), none);
+	CHECK(show(load, ACP_DOWN, 0, NULL) && wants(used) && show(done, ACP_UP, ACP_SESSION_LOAD, "\"a\""));
+	CHECK_STR(listed(), open);
+	preface_free(&p);
+	p = (struct preface){.number = 0};
+}
+
 /* The mode that counts is the last, whoever chose it; a title stays where an update has none. */
 static void
 parts(void)
@@ -173,6 +206,17 @@ many(void)
 	}
 	CHECK(p.nwaiting == 1024);
 	preface_free(&p);
+	p = (struct preface){.number = 0};
+	/* An open session that is silent stays, however many are closed after it. */
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}"));
+	for (i = 0; i < 10100; i++) {
+		snprintf(text, sizeof(text), "{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}", i);
+		wants(text);
+		snprintf(text, sizeof(text), "\"s%d\"", i);
+		show("{\"id\":3,\"result\":{}}", ACP_UP, ACP_SESSION_CLOSE, text);
+	}
+	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":null}]");
+	preface_free(&p);
 }
 
 int
@@ -180,6 +224,7 @@ main(void)
 {
 	kinds();
 	sessions();
+	closed();
 	parts();
 	work();
 	many();
