@@ -63,6 +63,13 @@ teardown() {
 	done
 }
 
+@test "a socket where chains are looked for, in a directory that is open to others: says that it will not be found" {
+	mkdir -m 755 run/acp
+	start --control run/acp/mine
+	assert_equal "$(<said)" "acp-share: --list and --attach auto will not find run/acp/mine: $PWD/run/acp: open to others (its mode has to be 0700)"
+	ends
+}
+
 # bats test_tags=slow
 @test "where a chain listens no other one may; what nobody listens at any more is taken over" {
 	start --control my.sock

@@ -241,8 +241,11 @@ rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
 		free(r->path);
 		return -1;
 	}
+	/* In the directory of streams there is no link; whether that directory will be searched is checked all the same. */
 	if (!automatic && !is_in_directory(r->path))
 		make_link(r, pid, why);
+	else if (!automatic)
+		free(make_name(pid, why));
 	return 0;
 }
 
