@@ -161,7 +161,7 @@ look_at(struct client *c, const struct msg *m)
 	struct slice name = session.p ? json_text(session, &room) : slice(NULL, 0);
 	struct stream *s = name.n > 0 ? stream_of(c, name) : NULL;
 
-	if (name.n > 0 && !s)
+	if (json_type(session) == JSON_STRING && (!name.p || (name.n > 0 && !s)))
 		report(&c->service, NULL, "out of memory");
 	if (!s)
 		return;
