@@ -229,6 +229,25 @@ ask() {
 	assert_equal "$(cat err)" 'acp-mcp: server "x": ./closing has ended: exit status 5'
 }
 
+# bats test_tags=slow
+@test "a command that does not read is given up, and its end then is not reported" {
+	cat >deaf <<-'EOS'
+		#!/bin/sh
+		until grep -q 'does not read' err; do sleep 0.05; done
+	EOS
+	chmod +x deaf
+	bridge acp-mcp --max-line 1M --timeout 1s --provide x=./deaf
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	printf '{"jsonrpc":"2.0","method":"mcp/message","params":{"connectionId":%s,"method":"m","params":{"x":"%0900000d"}}}\n' "$one" 0 >line
+	cat line line line >&7
+	wait_for test -s err
+	assert_equal "$(ask 3 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
+	finish
+	assert_equal "$(cat err)" 'acp-mcp: server "x": the command does not read: closing the connection'
+}
+
 # The commands that serve, by their pids.
 commands() {
 	wait_for pgrep -P "$BRIDGE" -x jq >/dev/null

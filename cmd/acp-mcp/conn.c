@@ -149,6 +149,8 @@ stall_expired(void *arg)
 	}
 	conn_warn(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
 	output_fail(&c->peer.out, EPIPE);
+	if (!c->server)
+		command_finish(&c->command, true);
 	peer_ended(c);
 	conn_update_all(c->mcp);
 }

@@ -227,7 +227,7 @@ struct command {
 int command_start(struct command *, int in, int out);
 /*
  * Makes the command end: SIGTERM after two seconds, SIGKILL after two more. ours: acp-mcp has closed its input; else the command
- * has closed its output.
+ * has closed its output. The first call decides.
  */
 void command_finish(struct command *, bool ours);
 /* Ends all commands, also those of provide_serve, and waits at most 2 s for all together. Does not call `ended`. */
