@@ -553,6 +553,19 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 }
 
 # bats test_tags=slow
+@test "--grace: what is sent slowly counts, also where another message was sent on a newer connection meanwhile" {
+	behind
+	: >out
+	{
+		echo "$initialize" && wait_for grep -q '"id": *1' out
+		echo "$new" && wait_for grep -q '"id": *2' out
+		jq -c '.params.x = "x" * 200000' <<<"$prompt"
+		echo '{"jsonrpc":"2.0","method":"_n"}'
+	} | acp-http --connect "$URL" --grace 1s >out
+	assert_equal "$(jq -c 'select(.id == 3) | .error.code' out)" null
+}
+
+# bats test_tags=slow
 @test "a stream that ends again and again as soon as it is open is opened again ever later" {
 	behind 202 brief
 	acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; rest 3) >out 2>err

@@ -782,7 +782,7 @@ def server(portfile, *steps):
     its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another
     session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
     (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
-    then its message has a response). An initialize of more than 100 KB is read slowly, and its response is sent slowly. What was posted
+    then its message has a response). A message of more than 100 KB is read slowly, and the response to such an initialize is sent slowly. What was posted
     and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
@@ -817,7 +817,7 @@ def server(portfile, *steps):
             with lock:
                 print('POST', m.get('method', 'response'), self.headers.get('Acp-Session-Id', '-'), self.headers.get('Cookie', '-'), flush=True)
                 step = '202' if m.get('method') == 'initialize' or not steps else steps.pop(0)
-            if slow:
+            if slow and m.get('method') == 'initialize':
                 out = json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode()
                 self.reply(200, headers=[('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json')], length=len(out))
                 for i in range(0, len(out), 3):

@@ -52,7 +52,7 @@ struct client {
 
 	/* transfer.c */
 	CURLM *multi;
-	curl_socket_t socket;     /* the newest, or CURL_SOCKET_BAD */
+	struct watched *watched;  /* the sockets of libcurl, the newest first */
 	struct loop_timer due, again;
 	struct loop_task task;
 
@@ -79,6 +79,8 @@ void client_cookie(struct client *, const char *value);
 /* Connects libcurl with the loop. 0, or -1. */
 int transfers_open(struct client *);
 void transfers_close(struct client *);
+/* Bytes that were written to the sockets, and that the server has not taken. */
+uint64_t transfers_unread(const struct client *);
 /*
  * In the next turn of the loop, makes libcurl read the newest socket, and so on until it delivers nothing more: what libcurl (7.88) has
  * read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.

@@ -9,7 +9,6 @@
 #include "lib/base/base64.h"
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
-#include "lib/run/system.h"
 
 enum { HEAD_MOST = 64 * 1024 };
 
@@ -248,7 +247,7 @@ connected(void *arg, CURLcode code)
 static uint64_t
 moved(const struct client *c)
 {
-	uint64_t sent = c->profile == PROFILE_HTTP ? c->posts.sent - (uint64_t)system_unread(c->socket)
+	uint64_t sent = c->profile == PROFILE_HTTP ? c->posts.sent - transfers_unread(c)
 		: c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written;
 
 	return c->received + sent;

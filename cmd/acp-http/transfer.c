@@ -1,10 +1,12 @@
 /* Runs libcurl's transfers in the loop: libcurl says what to watch, and when to call it. Also: a client's end, and its cookies. */
 #include <errno.h>
 #include <stdlib.h>
+#include <utlist.h>
 #include <time.h>
 
 #include "cmd/acp-http/client.h"
 #include "lib/run/replace.h"
+#include "lib/run/system.h"
 
 void
 client_over(struct client *c, const char *why, ...)
@@ -89,6 +91,7 @@ client_cookie(struct client *c, const char *value)
 struct watched {
 	struct client *client;
 	struct loop_fd fd;
+	struct watched *prev, *next;
 };
 
 /* Tells owners that their transfers have ended. An owner may end its transfer, and any other. */
@@ -124,8 +127,19 @@ on_again(void *arg)
 {
 	struct client *c = arg;
 
-	if (c->socket != CURL_SOCKET_BAD)
-		act(c, c->socket, CURL_CSELECT_IN);
+	if (c->watched)
+		act(c, c->watched->fd.fd, CURL_CSELECT_IN);
+}
+
+uint64_t
+transfers_unread(const struct client *c)
+{
+	const struct watched *w;
+	uint64_t n = 0;
+
+	DL_FOREACH(c->watched, w)
+		n += (uint64_t)system_unread(w->fd.fd);
+	return n;
 }
 
 void
@@ -158,10 +172,11 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
-		if (w)
+		if (w) {
 			loop_remove_fd(c->service.loop, &w->fd);
+			DL_DELETE(c->watched, w);
+		}
 		free(w);
-		c->socket = c->socket == fd ? CURL_SOCKET_BAD : c->socket;
 		curl_multi_assign(c->multi, fd, NULL);
 	} else if (w) {
 		loop_set_events(c->service.loop, &w->fd, events);
@@ -169,7 +184,7 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
 		w->client = c;
 		w->fd = (struct loop_fd){.fd = fd, .events = events, .ready = on_ready, .arg = w};
 		loop_add_fd(c->service.loop, &w->fd);
-		c->socket = fd;
+		DL_PREPEND(c->watched, w);
 		curl_multi_assign(c->multi, fd, w);
 	} else {
 		return -1;
@@ -196,7 +211,6 @@ transfers_open(struct client *c)
 	c->due = (struct loop_timer){.expired = on_due, .arg = c};
 	c->task = (struct loop_task){.run = reap, .arg = c};
 	c->again = (struct loop_timer){.expired = on_again, .arg = c};
-	c->socket = CURL_SOCKET_BAD;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || !(c->multi = curl_multi_init()))
 		return -1;
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch);
