@@ -169,6 +169,8 @@ select='{"id":"model","name":"M","type":"select","currentValue":"a","options":[{
 		gives 3 {}
 	}
 	closed | turn | breaks cancelled-turn violation result.stopReason
+	# An agent cannot cancel its turn.
+	echo '< {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}' | turn | breaks wrong-side violation method
 	{ v2; state running; closed; } | breaks cancelled-turn violation result
 	{ v2; state running; asks 3 session/close '{"sessionId":"s"}'; state idle ',"stopReason":"cancelled"'; gives 3 {}; } | holds
 }

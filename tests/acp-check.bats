@@ -122,6 +122,8 @@ teardown() {
 	echo '< {"jsonrpc":"2.0","id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"f"}}
 		> {"jsonrpc":"2.0","id":5,"result":{"content":""}}' | sed 's/^\t*//' | turn | breaks relative-path violation params.path
 	{ opened | sed 's|"/w"|"C:\\\\w"|'; } | holds
+	{ opened | sed 's|"/w"|"\\u002fw"|'; } | holds
+	{ opened | sed 's|"/w"|"\\u00e9tudes"|'; } | breaks relative-path violation params.cwd
 	{ opened | sed 's|"cwd"|"additionalDirectories":["x"],"cwd"|'; } | records >in.rec
 	run -1 acp-check --unstable in.rec
 	assert_line --partial 'relative-path: params.additionalDirectories[0]: expected an absolute path, found "x"'
@@ -140,6 +142,8 @@ teardown() {
 	run acp-check in.rec
 	assert_output --partial 'noise: expected a message (expected a value), found npm notice'
 	echo '{"t":1,"from":"agent","noise":"[{\"jsonrpc\":\"2.0\",\"method\":\"x\"}]"}' | turn | breaks batch violation
+	echo '{"t":1,"from":"agent","noise":" [{\"jsonrpc\":\"2.0\",\"method\":\"x\"}]"}' | turn | breaks batch violation
+	echo '{"t":1,"from":"agent","noise":"[INFO] starting"}' | turn | breaks noise violation
 	echo '{"t":1,"from":"agent","noise64":"/w=="}' | turn | breaks utf8 violation
 	{ turn </dev/null; echo '{"t":1,"event":"eof","from":"agent","torn":true}'; } | breaks torn-line tolerated
 }
@@ -524,6 +528,7 @@ teardown() {
 	} | turn >falls
 	breaks cost-falls tolerated params.update.cost.amount <falls
 	sed '0,/USD/s//EUR/' falls | holds
+	sed '0,/USD/s//\\u0055SD/' falls | breaks cost-falls tolerated params.update.cost.amount
 }
 
 @test "usage-turn: a turn without output that has the figures of the one before; a repeated state with others" {

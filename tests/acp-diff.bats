@@ -944,20 +944,23 @@ timed() {
 	timed 12 b.rec
 	run -0 acp-diff --max-slower 20% a.rec b.rec
 	assert_output ''
+	timed 11 c.rec
+	run -0 acp-diff --max-slower 10% a.rec c.rec
+	assert_output ''
 	run -1 acp-diff --max-slower 19.5% a.rec b.rec
-	assert_output 'slower: _m: 48.0 s, 20 % more than 40.0 s'
+	assert_output 'slower: _m: 42.0 s, 20 % more than 35.0 s'
 	run -0 acp-diff --max-slower 0% b.rec a.rec
 	assert_output ''
 	run -1 acp-diff -f github --max-slower 10% a.rec b.rec
-	assert_output '::error title=slower::_m: 48.0 s, 20 %25 more than 40.0 s'
+	assert_output '::error title=slower::_m: 42.0 s, 20 %25 more than 35.0 s'
 	run -1 acp-diff -f json --max-slower 10% a.rec b.rec
-	assert_line '{"slower":true,"method":"_m","recordedUs":40000000,"liveUs":48000000}'
+	assert_line '{"slower":true,"method":"_m","recordedUs":35000000,"liveUs":42000000}'
 	acp-diff -f junit --max-slower 10% a.rec b.rec >out.xml || status=$?
 	assert_equal "$status" 1
 	xml out.xml
 	run -0 cat out.xml
 	assert_line --partial 'tests="2" failures="1"'
-	assert_line --partial '<failure type="slower" message="_m: 48.0 s, 20 % more than 40.0 s">'
+	assert_line --partial '<failure type="slower" message="_m: 42.0 s, 20 % more than 35.0 s">'
 	acp-diff -f junit --max-slower 50% a.rec b.rec >out.xml
 	xml out.xml
 	run -0 grep -c '<testcase .*/>' out.xml

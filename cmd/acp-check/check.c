@@ -188,10 +188,9 @@ check_noise(struct check *c, struct slice line)
 
 	if (!json_utf8(line)) {
 		check_report(c, RULE_UTF8, "", "UTF-8", line);
-	} else if (line.n > 0 && *line.p == '[') {
+	} else if (msg_scan(line, &m, &error) == MSG_NOISE && strncmp(error.what, "an array", 8) == 0) {
 		check_report(c, RULE_BATCH, "", "one message", line);
 	} else {
-		msg_scan(line, &m, &error);
 		snprintf(expected, sizeof(expected), "a message (%s)", error.what);
 		check_report(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}

@@ -21,19 +21,22 @@ static void
 check_cost(struct check *c, struct check_session *s, struct slice cost)
 {
 	struct slice amount = json_get(cost, "amount"), currency = json_get(cost, "currency");
+	SCOPED struct buf room = {0};
 	char text[64];
+	uint64_t unit;
 	double value;
 
 	if (json_type(amount) != JSON_NUMBER || json_type(currency) != JSON_STRING || amount.n >= sizeof(text))
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
 	value = strtod(text, NULL);
+	unit = hash(json_text(currency, &room));
 	/* A cost of 0 is no finding: the agent may have restarted. */
-	if (s->currency == hash(currency) && value < s->cost && value > 0) {
+	if (s->currency == unit && value < s->cost && value > 0) {
 		snprintf(text, sizeof(text), "at least %.17g", s->cost);
 		check_report(c, RULE_COST_FALLS, "params.update.cost.amount", text, amount);
 	}
-	s->currency = hash(currency);
+	s->currency = unit;
 	s->cost = value;
 }
 

@@ -368,11 +368,11 @@ check_number(struct schema_findings *f, const struct schema_node *n, unsigned ty
 static bool
 is_absolute(struct slice string)
 {
-	struct slice s = slice(string.p + 1, string.n - 2);
+	struct text t = text_of_string(string);
+	int32_t first = text_next(&t), second = text_next(&t), third = text_next(&t);
 
-	if (s.n >= 1 && (*s.p == '/' || *s.p == '\\'))
-		return true;
-	return s.n >= 3 && ((*s.p | 0x20) >= 'a' && (*s.p | 0x20) <= 'z') && s.p[1] == ':' && (s.p[2] == '/' || s.p[2] == '\\');
+	return first == '/' || first == '\\' ||
+		((first | 0x20) >= 'a' && (first | 0x20) <= 'z' && second == ':' && (third == '/' || third == '\\'));
 }
 
 static void

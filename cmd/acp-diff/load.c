@@ -116,8 +116,9 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 static int
 make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 {
+	static const char *const of_calls[] = {"tool_call", "tool_call_update", "tool_call_content_chunk", NULL};
 	struct slice call = json_path(m->params, "update.toolCallId"), kind = msg_update_kind(m);
-	const bool called = call.p && kind.p && json_type(call) == JSON_STRING && strncmp(kind.p, "\"tool_call", 10) == 0;
+	const bool called = call.p && kind.p && json_type(call) == JSON_STRING && json_string_in(kind, of_calls);
 	const void *owner = called ? (const void *)item->turn->session : item->turn;
 	struct acp_chunk c;
 
@@ -131,7 +132,7 @@ make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 		item->around = digest_join(digest_bytes(slice_between(m->text.p, c.text.p)),
 			digest_bytes(slice_between(c.text.p + c.text.n, m->text.p + m->text.n)));
 		return json_unescape(c.kind, &d->scratch) < 0 || buf_add(&d->scratch, "", 1) < 0 ||
-			(c.message.p && buf_add_slice(&d->scratch, c.message) < 0) ? -1 : 1;
+			(c.message.p && json_unescape(c.message, &d->scratch) < 0) ? -1 : 1;
 	}
 	if (!called || d->options->match == MATCH_EXACT)
 		return 0;

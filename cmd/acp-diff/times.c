@@ -59,8 +59,8 @@ add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n
 		text_plain(&plain, json_text(request.method, &name)) < 0 || !(m->name = diff_keep(d, buf_slice(&plain))).p)
 		return -1;
 	for (int side = 0; side < SIDES; side++)
-		m->us[side] = first[side][n[side] / 2].us;
-	m->slower = (double)m->us[LIVE] > (double)m->us[RECORDED] * (1 + d->options->max_slower);
+		m->us[side] = (first[side][(n[side] - 1) / 2].us + first[side][n[side] / 2].us) / 2;
+	m->slower = (double)m->us[LIVE] - (double)m->us[RECORDED] > (double)m->us[RECORDED] * d->options->max_slower;
 	d->slower += m->slower;
 	d->ntimes++;
 	LL_PREPEND(d->times, m);

@@ -2,7 +2,7 @@
 #include "cmd/acp-http/server.h"
 
 enum {
-	STREAMS = 256,           /* at a time: event streams, and POSTs */
+	STREAMS = 1000,          /* at a time: event streams, and POSTs */
 	WINDOW = 256 * 1024,     /* bytes of a body that a client may send before they are read */
 	NOISE_MOST = 2000,       /* frames that bring nothing, and are not forgiven */
 	NOISE_SECOND = 100,      /* frames that are forgiven in a second */

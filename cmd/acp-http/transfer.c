@@ -217,6 +217,8 @@ transfers_open(struct client *c)
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, set_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+	/* Each session has a stream. With libcurl's own bound, 100, a transfer beyond it may never begin. The server's bound counts. */
+	curl_multi_setopt(c->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)INT32_MAX);
 	return 0;
 }
 

@@ -251,6 +251,8 @@ text_list(struct buf *list, struct slice name)
 		return 0;
 	if (text_plain(&plain, slice_cut(name, LONGEST)) < 0 || !buf_string(&plain))
 		return -1;
+	if (plain.n == 0)
+		return 0;
 	for (at = list->n ? strstr(list->p, plain.p) : NULL; at; at = strstr(at + 1, plain.p))
 		if ((at == list->p || at[-1] == ' ') && (at[plain.n] == '\0' || at[plain.n] == ','))
 			return 0;

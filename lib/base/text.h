@@ -44,7 +44,7 @@ int text_plain(struct buf *to, struct slice bytes);
 int text_lines(struct buf *to, struct slice bytes);
 /* Adds a line, cut to most / 2 bytes, to a program's last lines. Drops the older half above `most` bytes; out of memory, all. */
 void text_keep_tail(struct buf *tail, struct slice line, size_t most);
-/* Adds a name, as plain text, to a list with commas, unless the list has the name or over 2000 bytes. 0, or -1 out of memory. */
+/* Adds a name, as plain text, to a list with commas, unless it is empty, or the list has it or over 2000 bytes. 0, or -1 out of memory. */
 int text_list(struct buf *list, struct slice name);
 /* Writes a text as text_plain does, as many characters as fit into room bytes. Returns the length. */
 size_t text_plain_in(char *to, size_t room, struct slice bytes);

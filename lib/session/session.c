@@ -534,7 +534,7 @@ handle_notification(struct sessions *c, const struct session_message *seen)
 	}
 	if (seen->copy || !seen->session)
 		return 0;
-	if (m->what == ACP_SESSION_CANCEL)
+	if (m->what == ACP_SESSION_CANCEL && seen->role != ACP_AGENT)
 		happened(c, SESSION_CANCEL, seen->session);
 	return seen->update.p ? handle_update(c, seen->session, seen->kind, seen->update) : 0;
 }

@@ -19,6 +19,18 @@ plain(const char *text)
 }
 
 static void
+test_list(void)
+{
+	static const char *const names[] = {"b", "", "ab", "b", ""};
+	struct buf list = {0};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		CHECK(text_list(&list, slice_of(names[i])) == 0);
+	CHECK_STR(list.p, "b, ab");
+	buf_free(&list);
+}
+
+static void
 test_what_stays(void)
 {
 	CHECK_STR(plain(""), "");
@@ -88,6 +100,7 @@ test_json_strings(void)
 int
 main(void)
 {
+	test_list();
 	test_what_stays();
 	test_what_is_named();
 	test_what_is_not_utf8();
