@@ -887,7 +887,7 @@ def server(portfile, *steps):
             self.send_header('Transfer-Encoding', 'chunked')
             streams[session] = self.connection  # the client posts as soon as it has the head
             self.end_headers()
-            self.rfile.read(1)
+            self.rfile.peek(1)  # the next request on this connection, or its end
 
         def do_DELETE(self):
             with lock:
