@@ -198,6 +198,17 @@ to_client() {
 }
 
 # bats test_tags=slow
+@test "--ping: two sides that ping each other at the same time stay connected" {
+	local i a='{"jsonrpc":"2.0","id":1,"result":{}}'
+	serve --ping 1s -- bash -c answers
+	for i in 1 2 3 4 5 6 7 8; do
+		acp-http --ping 1s --connect "ws://127.0.0.1:$PORT/acp" < <(sleep 8; echo '{"jsonrpc":"2.0","id":1,"method":"x"}') >"out$i" 2>"err$i" &
+	done
+	for i in 1 2 3 4 5 6 7 8; do ends "%$((i + 1))" 0; done
+	assert_equal "$(cat out? err?)" "$(for i in 1 2 3 4 5 6 7 8; do echo "$a"; done)"
+}
+
+# bats test_tags=slow
 @test "--ping: a peer that answers or says anything lives on, one that is silent is lost after two intervals" {
 	serve --ping 100ms -- cat
 	run ws client "$PORT" recv 'frame 1 a acp' recv 'frame 1 a acp' recv "text $m" recv

@@ -281,7 +281,7 @@ beat(void *arg)
 	}
 	ws->heard = false;
 	ws->last_acked = acked;
-	if (!busy && !ws->close_sent)
+	if (!ws->close_sent)
 		put_frame(ws, OP_PING, slice_of("acp"));
 	loop_add_timer(ws->service->loop, &ws->beat, interval ? interval : CLOSING);
 }

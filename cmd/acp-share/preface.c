@@ -217,6 +217,7 @@ session_free(struct preface *p, struct open_session *s)
 	while (s->items)
 		item_free(p, s, s->items);
 	p->bytes -= s->n;
+	p->nclosed -= s->closed;
 	free(s);
 }
 
@@ -228,9 +229,16 @@ session_forget(struct preface *p, struct open_session *s)
 }
 
 static void
+set_closed(struct preface *p, struct open_session *s, bool closed)
+{
+	p->nclosed += (size_t)closed - (size_t)s->closed;
+	s->closed = closed;
+}
+
+static void
 session_close(struct preface *p, struct open_session *s)
 {
-	s->closed = true;
+	set_closed(p, s, true);
 	while (s->items)
 		item_free(p, s, s->items);
 }
@@ -239,7 +247,7 @@ session_close(struct preface *p, struct open_session *s)
 static struct open_session *
 least_needed(const struct preface *p)
 {
-	struct open_session *s = p->sessions;
+	struct open_session *s = p->nclosed ? p->sessions : NULL;
 
 	while (s && !s->closed)
 		s = s->hh.next;
@@ -293,7 +301,7 @@ see_request(struct preface *p, enum acp_method what, const struct message *m)
 	s = find(p, buf_slice(&id));
 	opens = s ? s->closed : loads;
 	if (s)
-		s->closed = false;
+		set_closed(p, s, false);
 	return opens;
 }
 
@@ -328,7 +336,7 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	} else if ((s = session_of(p, buf_slice(&id)))) {
 		part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
 			: opened ? OPENED : ACP_PART_CONFIG;
-		s->closed = false;
+		set_closed(p, s, false);
 		if (part == ACP_PART_STATE && json_string_is(json_path(m->msg.params, acp_update_state), acp_idle))
 			calls_free(p, s);
 		see_item(p, s, part, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);

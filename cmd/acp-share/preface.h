@@ -29,6 +29,7 @@ struct preface {
 	struct exchange hello;    /* the initialization */
 	struct open_session *sessions; /* in the order of their last changes; also closed ones */
 	struct waiting *waiting;  /* requests whose responses decide whether they are remembered, the oldest first */
+	size_t nclosed;           /* of the sessions */
 	size_t nwaiting, waiting_bytes;
 	size_t bytes;             /* of memory for the messages of sessions */
 	uint64_t number;

@@ -148,7 +148,7 @@ record_line(struct side *s, enum input_got got, const struct line *line)
 		frame_begin(f);
 	if (f->failed)
 		return 0;
-	if (got == INPUT_TORN && r.kind == RECORD_BAD) {
+	if (got == INPUT_TORN && r.kind == RECORD_BAD && r.error.what != recording_too_long) {
 		frame_warn(f, "the chain: record %" PRIu64 " is torn", line->number);
 		return 0;
 	}
