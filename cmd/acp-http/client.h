@@ -82,8 +82,8 @@ void transfers_close(struct client *);
 /* Bytes that were written to the sockets, and that the server has not taken. */
 uint64_t transfers_unread(const struct client *);
 /*
- * In the next turn of the loop, makes libcurl read the newest of its sockets, and so on until it delivers nothing more: what libcurl (7.88) has
- * read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.
+ * In the next turn of the loop, makes libcurl read the newest of its sockets, and so on until it delivers nothing more: what libcurl
+ * (7.88) has read for one HTTP/2 stream while it worked for another, or before a pause, it may forget until the socket is readable again.
  */
 void transfers_again(struct client *);
 /* Makes a transfer to the URL, with --header, the token and the cookies. NULL out of memory, which transfer_start reports. */
