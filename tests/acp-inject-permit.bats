@@ -143,6 +143,17 @@ withdrawn() {
 	each_way withdrawn
 }
 
+@test "a session/cancel that spells the session's id in another way cancels its requests" {
+	way=wrap
+	stage --permit-by 'sh -c "echo >began; exec sleep 1000"'
+	permission 5 >&7
+	wait_for test -s began
+	echo '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"\u0073"}}' >&9
+	wait_for is_in got '"cancelled"}'
+	exec 7>&- 9>&-
+	wait "$stream" || true
+}
+
 @test "a program that runs when the client leaves ends with the stream" {
 	asks 1 < <(permission 1)
 	acp-inject --permit-by 'sh -c "echo $$ >began; exec sleep 1000"' -- ./asker < <(wait_for test -s began) >out 2>err

@@ -70,7 +70,7 @@ answer_withdraw(struct passing *p)
 		if (p->dir == ACP_UP && m->what == ACP_CANCEL_REQUEST && msg_same_id(asked.id, json_get(m->params, acp_request_id))) {
 			step = q->held ? STEP_GONE : STEP_ON;
 			r |= q->held ? frame_reply_error(f, q->held, ACP_ERR_CANCELLED, "cancelled") : 0;
-		} else if (p->dir == ACP_DOWN && m->what == ACP_SESSION_CANCEL && slice_eq(msg_session(m), msg_session(&asked))) {
+		} else if (p->dir == ACP_DOWN && m->what == ACP_SESSION_CANCEL && json_string_eq(msg_session(m), msg_session(&asked))) {
 			/* The client cannot respond to a request that it has not seen. */
 			text.n = 0;
 			r |= q->held ? msg_make_result(&text, asked.id, slice_of(cancelled)) || later_add(&p->later, ACP_DOWN, buf_slice(&text), NULL) : 0;
