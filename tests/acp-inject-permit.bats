@@ -154,6 +154,20 @@ withdrawn() {
 	wait "$stream" || true
 }
 
+@test "--session: a request that the agent cancels has its response, though \$/cancel_request names no session" {
+	way=wrap
+	stage --session s --permit-by 'sh -c "echo >began; exec sleep 1000"'
+	permission 5 >&7
+	wait_for test -s began
+	echo '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}' >&7
+	wait_for is_in got -32800
+	echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other"}}' >&7
+	wait_for test -s out
+	assert_equal "$(cat out)" '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other"}}'
+	exec 7>&- 9>&-
+	wait "$stream" || true
+}
+
 @test "a program that runs when the client leaves ends with the stream" {
 	asks 1 < <(permission 1)
 	acp-inject --permit-by 'sh -c "echo $$ >began; exec sleep 1000"' -- ./asker < <(wait_for test -s began) >out 2>err

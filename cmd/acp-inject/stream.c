@@ -53,11 +53,10 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	/* A request that is shown again has been seen before. */
 	if (in->sessions && !in->resume && sessions_see(in->sessions, message, NULL) < 0)
 		inject_failed(in);
-	if (!chosen)
-		return VERDICT_PASS;
+	/* What --session does not select may end a question as well: a $/cancel_request names no session. */
 	if (in->questions)
 		step = answer_withdraw(&p);
-	for (size_t i = in->resume ? ANSWER : 0; step == STEP_ON && !in->stopped && i < RULES; i++)
+	for (size_t i = in->resume ? ANSWER : 0; chosen && step == STEP_ON && !in->stopped && i < RULES; i++)
 		step = rules[i](&p);
 	if (step == STEP_ON && passing_settle(&p) < 0)
 		step = STEP_FAILED;
