@@ -276,6 +276,20 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(told | tail -n 1)" 's: Target: 100 / 2,000 (5%): the session was closed'
 }
 
+@test "a session that is closed: a prompt whose budget a new prompt has replaced gets its response, too" {
+	plays '[{"out":100},{"hold":true},{"hold":true}]'
+	budget --target 2k
+	prompt 1 s one
+	wait_for got_prompts 2
+	prompt 2 s two
+	wait_for got_prompts 3
+	send '{"id":3,"method":"session/close","params":{"sessionId":"s"}}'
+	answer 3
+	assert_equal "$(jq .id seen | head -n 1)" 1
+	finish
+	assert_regex "$(told)" 's: Target: 100 / 2,000 \(5%\): a new prompt replaces it'
+}
+
 @test "an agent that dies in a nudge: the client still gets its response" {
 	plays '[{"out":100},{"out":200},{"die":true}]'
 	budget --target 2k

@@ -82,6 +82,16 @@ budget_end(struct tool *t, struct budget *b, const char *why)
 }
 
 void
+budgets_end(struct tool *t, const struct budget_session *s, const char *why)
+{
+	struct budget *b;
+
+	LL_FOREACH(t->budgets, b)
+		if ((!s || b->tag.session == s) && b->state != BUDGET_OVER)
+			budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
+}
+
+void
 budget_drop(struct tool *t, struct budget *b, const char *why)
 {
 	if (b->why.n)

@@ -292,6 +292,8 @@ void budget_cancel(struct tool *, struct budget *);
 void budget_give_up(struct tool *, struct budget *);
 /* Ends a budget now, and forwards its held response. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
+/* Ends all budgets of a session, also those that a new prompt has replaced; NULL: of all sessions. why: unless a budget has a reason. */
+void budgets_end(struct tool *, const struct budget_session *, const char *why);
 
 /* turn.c: how turns end */
 /* Callbacks of lib/session and lib/usage. */

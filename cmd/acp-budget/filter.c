@@ -129,12 +129,9 @@ end(void *state, struct frame *f)
 {
 	struct tool *t = state;
 	const char *why = t->end_reason ? t->end_reason : "the stream has ended";
-	struct budget *b;
 
 	(void)f;
-	LL_FOREACH(t->budgets, b)
-		if (b->state != BUDGET_OVER)
-			budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
+	budgets_end(t, NULL, why);
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		limits_report_unenforced(t, s, s->turns > 0);
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);

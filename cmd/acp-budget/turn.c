@@ -48,8 +48,7 @@ turn_happened(void *tool, const struct session_event *e)
 		break;
 	case SESSION_CLOSED:
 		/* The response to a nudge may never come. */
-		if (s->budget)
-			budget_end(t, s->budget, "the session was closed");
+		budgets_end(t, s, "the session was closed");
 		break;
 	case SESSION_ADOPTED:
 		session_joined(t, s);
