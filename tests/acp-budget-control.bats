@@ -290,6 +290,26 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_regex "$(told)" 's: Target: 100 / 2,000 \(5%\): a new prompt replaces it'
 }
 
+@test "a cancelled nudge that the end of the session, or of the agent, cuts off: the client gets cancelled" {
+	for end in '{"id":2,"method":"session/close","params":{"sessionId":"s"}}' '{"method":"die"}'; do
+		cat >cut.jq <<-'END'
+			foreach inputs as $m (0; if $m.method == "session/prompt" then . + 1 else . end;
+				if $m.method == "die" then halt
+				elif $m.method == "session/close" then {id: $m.id, result: {}}
+				elif $m.method == "session/prompt" and . == 1 then {id: $m.id, result: {stopReason: "end_turn", usage: {outputTokens: 5}}}
+				else empty end)
+		END
+		start acp-budget --target 2k -- sh -c 'tee got | jq -nc --unbuffered -f cut.jq'
+		prompt 1 s work
+		wait_for got_prompts 2
+		send "$cancel"
+		send "$end"
+		answer 1
+		finish
+		assert_equal "$LINE" '{"id":1,"result":{"stopReason":"cancelled","usage":{"outputTokens":5}}}'
+	done
+}
+
 @test "an agent that dies in a nudge: the client still gets its response" {
 	plays '[{"out":100},{"out":200},{"die":true}]'
 	budget --target 2k

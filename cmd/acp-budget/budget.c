@@ -101,15 +101,6 @@ budget_drop(struct tool *t, struct budget *b, const char *why)
 	budget_end(t, b, why);
 }
 
-void
-budget_cancel(struct tool *t, struct budget *b)
-{
-	b->state = BUDGET_CANCELLED;
-	if (b->held && !b->deadline)
-		tool_deadline(t, &b->deadline);
-	budget_drop(t, b, "cancelled");
-}
-
 bool
 budget_check(struct tool *t, struct budget_session *s)
 {
@@ -217,6 +208,18 @@ put_stop(struct budget *b, struct slice reason)
 	return stop.p ? splice_text(b, stop, reason) : 0;
 }
 
+void
+budget_cancel(struct tool *t, struct budget *b)
+{
+	b->state = BUDGET_CANCELLED;
+	if (b->held && !b->deadline)
+		tool_deadline(t, &b->deadline);
+	/* The client gets this if the nudge fails or does not end; otherwise the nudge's own stop reason. */
+	if (b->held)
+		tool_check(t, put_stop(b, slice_of("\"cancelled\"")));
+	budget_drop(t, b, "cancelled");
+}
+
 /* Adds the usage of a continuation to the response that the client will get. 0, or -1 out of memory. */
 static int
 add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
@@ -233,14 +236,7 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 		return 0;
 	if (usage_add_responses(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum)))
 		return -1;
-	return e->stop.p ? put_stop(b, e->stop) : 0;
-}
-
-void
-budget_give_up(struct tool *t, struct budget *b)
-{
-	tool_check(t, put_stop(b, slice_of("\"cancelled\"")));
-	budget_end(t, b, buf_string(&b->why));
+	return e->stop.p && !(b->state == BUDGET_CANCELLED && e->failed) ? put_stop(b, e->stop) : 0;
 }
 
 /* Handles the end of the first turn of a budget, which the client's prompt has begun. */
@@ -282,9 +278,7 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	}
 	if (!e->failed || e->idle)
 		tool_check(t, add_outcome(t, b, e));
-	if (b->state == BUDGET_CANCELLED && e->failed)
-		budget_give_up(t, b);
-	else if (check_end(t, b, e) || nudge(t, b) < 0)
+	if (check_end(t, b, e) || nudge(t, b) < 0)
 		budget_end(t, b, buf_string(&b->why));
 	return VERDICT_DROP;
 }

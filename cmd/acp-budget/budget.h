@@ -288,8 +288,6 @@ enum verdict budget_turn(struct tool *, struct budget *, const struct turn_end *
 void budget_drop(struct tool *, struct budget *, const char *why);
 /* Ends a budget as budget_drop does, because the client has cancelled, which gets "cancelled" even if the nudge fails. */
 void budget_cancel(struct tool *, struct budget *);
-/* Ends a cancelled budget without waiting for its nudge. */
-void budget_give_up(struct tool *, struct budget *);
 /* Ends a budget now, and forwards its held response. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
 /* Ends all budgets of a session, also those that a new prompt has replaced; NULL: of all sessions. why: unless a budget has a reason. */

@@ -116,7 +116,7 @@ clock_rings(struct tool *t)
 	t->alarm = 0;
 	LL_FOREACH(t->budgets, b)
 		if (expire_deadline(t, &b->deadline, now) && b->state != BUDGET_OVER)
-			budget_give_up(t, b);
+			budget_end(t, b, buf_string(&b->why));
 	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		/* The turn of a text was cancelled and does not end: the prompts that waited for it do not wait for another text. */
 		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs) {
