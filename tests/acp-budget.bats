@@ -306,6 +306,24 @@ s: Target: ~1,004 used (1,000 min ✓)'
 	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 }
 
+@test "--estimate counts no text of a history, nor what comes between turns" {
+	cat >talks.jq <<-'END'
+		def text: {method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "agent_message_chunk", content: {type: "text", text: .}}}};
+		if .method == "session/load" then ("history" * 1000 | text), {id, result: {}}
+		elif .method == "session/prompt" then ("short" | text), {id, result: {stopReason: "end_turn"}}, ("between" * 1000 | text)
+		else empty end
+	END
+	start acp-budget --target 1k --estimate --max-continuations 0 -- jq -c --unbuffered -f talks.jq
+	send '{"id":1,"method":"session/load","params":{"sessionId":"s"}}'
+	answer 1
+	turn 2 s work
+	until_line between
+	turn 3 s more
+	finish
+	assert_equal "$(told)" 's: Target: ~2 / 1,000 (~0%): --max-continuations is reached
+s: Target: ~2 / 1,000 (~0%): --max-continuations is reached'
+}
+
 # bats test_tags=slow
 @test "--estimate leaves reported counts alone" {
 	plays '[{"out":300,"say":"text"},{"out":1700}]'

@@ -25,7 +25,8 @@ see_update(struct tool *t, struct session *session, struct slice kind, struct sl
 	struct budget_session *s = user ? session_data(t, session) : session->data;
 	SCOPED struct buf text = {0};
 
-	if (s && t->options->estimate && json_string_in(kind, of_agent))
+	/* A history, and work between turns, belong to no prompt. */
+	if (s && t->options->estimate && session->turn && !session_is_replayed(session) && json_string_in(kind, of_agent))
 		s->streamed += content_text(update, &text);
 	if (s && json_string_is(kind, acp_state_update) && json_string_is(json_get(update, acp_state), acp_idle))
 		return turn_repeated(t, s, update);
