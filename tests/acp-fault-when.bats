@@ -37,6 +37,14 @@ lost() {
 	assert_equal "$(lost --every 4 --once)" '4 '
 }
 
+@test "--once: a hit that another fault takes away does not count" {
+	acp-fault --drop 1 --duplicate 1 --once <in >out
+	assert_equal "$(ids <out)" '2 2 3 4 5 6 7 8 9 10 '
+	printf '%s\n' '--kind request --drop 1 --once' '--drop 1 --once' >plan
+	acp-fault --plan plan <in >out
+	assert_equal "$(ids <out)" '3 4 5 6 7 8 9 10 '
+}
+
 # bats test_tags=slow
 @test "they choose among what a probability may hit, and --once stops after what it has hit" {
 	numbered 1000 >in

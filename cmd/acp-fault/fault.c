@@ -223,6 +223,8 @@ apply_faults(struct work *w, struct rule *const *rules)
 		if (!w->rule || (w->dropped && !(k->flags & KIND_COUNTS)))
 			continue;
 		w->chance = match_chance(w->x, w->rule, w->dir, w->track->n);
+		w->rule->of[k->fault].applied = true;
+		w->rule->first_hit = least(w->rule->first_hit, frame_now(w->x->frame));
 		if (k->act(w) < 0)
 			break;
 	}
@@ -281,7 +283,6 @@ apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction 
 	}
 	if (!any)
 		return;
-	r->first_hit = least(r->first_hit, frame_now(x->frame));
 	if (report_begin(&about, x, from, t->n, NULL) < 0 || apply_faults(&w, rules) < 0)
 		fail_no_memory(x);
 }

@@ -113,6 +113,7 @@ struct argument {
 	const char *text;
 	char *words;           /* a copy of the option's argument, into which `text` may point */
 	uint64_t matches, hits; /* so far */
+	bool applied;          /* the fault was applied; a hit is not, if another fault has the message */
 };
 
 struct rule {
@@ -127,11 +128,11 @@ struct rule {
 	/* When: matches count from the from_match-th on, and from the time `at` on; of these each every-th is hit. */
 	uint64_t from_match, every;
 	bool once;
-	bool timed, relative;  /* `at` is set; `at` counts from the first hit of the rule before this one */
+	bool timed, relative;  /* `at` is set; `at` counts from the first fault that the rule before this one has applied */
 	uint64_t at;           /* us */
 	bool by_time;          /* the rule selects no messages: faults that need no message happen at the time `at` */
 	bool happened;         /* these faults have happened */
-	uint64_t first_hit;    /* us; UINT64_MAX: none yet */
+	uint64_t first_hit;    /* us: when a fault of it was first applied; UINT64_MAX: not yet */
 };
 
 struct work;

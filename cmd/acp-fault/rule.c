@@ -35,11 +35,10 @@ rule_time(const struct rule *r)
 	return r[-1].first_hit == UINT64_MAX ? UINT64_MAX : r[-1].first_hit + r->at;
 }
 
-/* Counts a message that the fault applies to as a match. Returns whether the fault hits it, and notes the hit. */
+/* Counts a message that the fault applies to as a match. Returns whether the fault hits it. */
 static bool
-rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct chance *c)
+rule_try(const struct rule *r, struct argument *a, const struct fault_kind *k, uint64_t now, const struct chance *c)
 {
-	struct argument *a = &r->of[k->fault];
 	uint64_t nth;
 
 	if (now < rule_time(r))
@@ -47,16 +46,11 @@ rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct 
 	nth = ++a->matches - r->from_match + 1;
 	if (a->matches < r->from_match || nth % r->every != 0)
 		return false;
-	if (!(k->flags & KIND_COUNTS) && (r->once || r->timed) && a->hits > 0)
+	if (!(k->flags & KIND_COUNTS) && (r->once || r->timed) && a->applied)
 		return false;
 	if (!chance_hits(c, k->fault, a->p))
 		return false;
-	a->hits++;
-	if ((k->flags & KIND_COUNTS) && a->hits != a->n)
-		return false;
-	if (r->first_hit == UINT64_MAX)
-		r->first_hit = now;
-	return true;
+	return ++a->hits == a->n || !(k->flags & KIND_COUNTS);
 }
 
 /* --- a message --- */
@@ -101,7 +95,7 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 		method = r->of[k->fault].method;
 		if (!match_is_for_messages(r, k) || (k->part && !k->part(&s->msg).p) || (method && !select_match(method, s, &why)))
 			continue;
-		if (rule_try(r, k, s->t, &c) && !t->hits[k->fault]) {
+		if (rule_try(r, &r->of[k->fault], k, s->t, &c) && !t->hits[k->fault]) {
 			t->hits[k->fault] = r;
 			t->hit = true;
 		}
