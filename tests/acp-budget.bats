@@ -223,6 +223,16 @@ s: Target: 2,015 used (2,000 min ✓)'
 	assert_equal "$(jq -c .result <<<"$LINE")" '{"stopReason":"end_turn","usage":{"totalTokens":30,"outputTokens":30,"inputTokens":0},"_meta":{"quota":{"model_usage":['"$(row m 1510),$(row n 500),$(row o 5)"']}}}'
 }
 
+@test "counts that only a nudge reports are in the response, without what else stands beside them" {
+	plays '[{"result":{"stopReason":"end_turn","usage":{"outputTokens":10}}},
+		{"result":{"stopReason":"end_turn","usage":{"outputTokens":2000},"_meta":{"x":1,"quota":{"token_count":{"outputTokens":2000}}}}}]'
+	budget --target 2k
+	turn 1 s work
+	finish
+	assert_equal "$(jq -c .result <<<"$LINE")" \
+	    '{"stopReason":"end_turn","usage":{"outputTokens":2010},"_meta":{"quota":{"token_count":{"outputTokens":2000}}}}'
+}
+
 # bats test_tags=slow
 @test "running totals are not added: the last one is the sum" {
 	plays '[{"hello":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"hermes","version":"1"}},"out":300},{"out":1100},{"out":2000}]'

@@ -90,11 +90,23 @@ sum_value(struct summing *g, enum usage_member kind, struct slice base, struct s
 	return buf_add_slice(g->to, type == JSON_NULL ? more : base);
 }
 
+/* Appends the counts and rows in a member that the base lacks to `to`, with the objects around them. 0, or -1 out of memory. */
+static int
+pick(const struct summing *g, struct slice value, size_t depth, struct buf *to)
+{
+	struct summing picking = *g;
+
+	picking.to = to;
+	return sum(&picking, USAGE_MEMBER_ABOVE, slice_of("{}"), value, depth);
+}
+
 /* Copies the base, sums up the elements that both have, and appends the elements that the base lacks. 0, or -1 out of memory. */
 static int
 sum(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
 	const char *at = base.p, *end = base.p + base.n - 1;
+	SCOPED struct buf picked = {0};
+	enum usage_member member;
 	struct json_iter it = {.in = base}, rest = {.in = more};
 	struct slice key, value, other;
 	enum usage_type type = USAGE_TYPES;
@@ -124,7 +136,13 @@ sum(struct summing *g, enum usage_member kind, struct slice base, struct slice m
 		else if (kind == USAGE_MEMBER_ROWS)
 			yes = !find(kind, base, key, value).p || find(kind, more, key, value).p != value.p;
 		else
-			yes = member_at(g, key, depth) > USAGE_MEMBER_ABOVE && !find(kind, base, key, value).p;
+			yes = (member = member_at(g, key, depth)) != USAGE_MEMBER_NONE && !find(kind, base, key, value).p;
+		if (yes && kind == USAGE_MEMBER_ABOVE && member == USAGE_MEMBER_ABOVE) {
+			picked.n = 0;
+			r = pick(g, value, depth + 1, &picked);
+			value = buf_slice(&picked);
+			yes = value.n > strlen("{}");
+		}
 		if (!yes)
 			continue;
 		seen |= 1u << type;

@@ -97,6 +97,12 @@ test_answers(void)
 		"{\"_meta\":{\"a\":1,\"quota\":{\"token_count\":{\"output_tokens\":3},\"model_usage\":["
 		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":3}}, {\"model\":\"n\",\"token_count\":{\"output_tokens\":8}},"
 		"{\"model\":\"o\",\"token_count\":{\"output_tokens\":4}}]}}}");
+	/* Of members that the first lacks, only what is counted is there. */
+	CHECK_STR(added("{\"usage\":{\"outputTokens\":1}}", "{\"_meta\":{\"a\":1,\"quota\":{\"b\":1,\"token_count\":{\"output_tokens\":2}},\"c\":3}}",
+		false, USAGE_TURN), "{\"usage\":{\"outputTokens\":1},\"_meta\":{\"quota\":{\"token_count\":{\"output_tokens\":2}}}}");
+	CHECK_STR(added("{\"_meta\":{}}", "{\"_meta\":{\"quota\":{\"b\":1}}}", false, USAGE_TURN), "{\"_meta\":{}}");
+	CHECK_STR(added("{\"a\":1}", "{\"_meta\":{\"quota\":[{}]}}", false, USAGE_TURN), "{\"a\":1}");
+	CHECK_STR(added("{\"a\":1}", "{\"_meta\":5}", false, USAGE_TURN), "{\"a\":1}");
 	/* What an idle state has in _meta.usage is a call's. */
 	CHECK_STR(added("{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}",
 		"{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}", true, USAGE_TURN),
