@@ -93,6 +93,22 @@ lost() {
 	assert_equal "$(faults)" '[7,"noise"]'
 }
 
+@test "--at: a probability holds for what happens at a time, and --from-match and --every choose messages" {
+	for options in '--noise 0' '--noise 1 --every 5' '--noise 1 --from-match 9'; do
+		mkfifo slow
+		# shellcheck disable=SC2086
+		acp-fault --seed 1 --at 20ms $options --plan <(echo '--at 20ms --noise 1') --report report <slow >out &
+		exec 8>slow
+		numbered 1 >&8
+		wait_for grep -q noise report
+		exec 8>&-
+		wait
+		assert_equal "$(faults .plan)" 1
+		rm slow
+	done
+	assert_equal "$(acp-fault --seed 1 --at 0s --noise 1 --every 5 --report report <in >out; faults)" '[5,"noise"]'
+}
+
 # bats test_tags=slow
 @test "--at: an agent that says nothing is stopped by the clock" {
 	run -1 acp-fault --at 100ms --exit-after 1 -- sleep 1000 < <(sleep 5)

@@ -271,12 +271,13 @@ apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction 
 	struct rule *rules[FAULTS] = {NULL};
 	SCOPED struct buf about = {0};
 	struct work w = {.x = x, .dir = dir, .track = t, .about = &about, .waits = FAULTS};
+	struct chance c = match_chance(x, r, dir, t->n);
 	const struct fault_kind *k;
 	bool any = false;
 
 	for (size_t i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
-		if (r->of[k->fault].set && !match_is_for_messages(r, k) && k->act) {
+		if (r->of[k->fault].set && !match_is_for_messages(r, k) && k->act && chance_hits(&c, k->fault, r->of[k->fault].p)) {
 			rules[k->fault] = r;
 			any = true;
 		}

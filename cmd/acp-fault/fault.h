@@ -130,7 +130,7 @@ struct rule {
 	bool once;
 	bool timed, relative;  /* `at` is set; `at` counts from the first fault that the rule before this one has applied */
 	uint64_t at;           /* us */
-	bool by_time;          /* the rule selects no messages: faults that need no message happen at the time `at` */
+	bool by_time;          /* the rule chooses no messages: faults that need no message happen at the time `at` */
 	bool happened;         /* these faults have happened */
 	uint64_t first_hit;    /* us: when a fault of it was first applied; UINT64_MAX: not yet */
 };

@@ -149,7 +149,8 @@ check_rule(struct rule *r, struct cli_line *line)
 {
 	cli_note(line, rule_has_faults(r), "a fault");
 	cli_check(line, combinations);
-	r->by_time = r->timed && (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
+	r->by_time = r->timed && r->from_match == 1 && r->every == 1
+		&& (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
 }
 
 static struct rule *
