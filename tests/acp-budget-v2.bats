@@ -56,6 +56,19 @@ s: Target: 1,100 / 2,000 (55%)
 s: Target: 2,000 used (2,000 min ✓)'
 }
 
+@test "a repeat of the idle state of a turn without a target is not that of an earlier turn" {
+	v2 '[{"out":50},{"out":50},{"out":50,"idles":2}]' --from-prompt --max-continuations 1
+	prompt 1 s '+1k work'
+	until_line '"idle"'
+	prompt 2 s plain
+	until_line '"idle"'
+	until_line '"idle"'
+	finish
+	assert_equal "$(states | grep idle)" '["idle","end_turn",100]
+["idle","end_turn",50]
+["idle","end_turn",50]'
+}
+
 # bats test_tags=slow
 @test "a response without anything in it is an acceptance" {
 	cat >agent <<-'END'

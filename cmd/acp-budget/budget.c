@@ -268,10 +268,8 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	b->gains[1] = b->gains[0];
 	b->gains[0] = e->output;
 	b->estimated |= e->estimated;
-	if (e->idle) {
-		s->idle.received.n = s->idle.forwarded.n = 0;
+	if (e->idle)
 		tool_check(t, buf_add_slice(&s->idle.received, e->outcome));
-	}
 	if (!b->held) {
 		b->holds_idle = e->idle;
 		return end_prompt_turn(t, b, e);

@@ -97,6 +97,8 @@ turn_ended(struct tool *t, const struct turn_end *e)
 {
 	struct budget *b = budget_of(e->tag);
 
+	/* What repeats this end does not repeat an earlier one. */
+	e->session->idle.received.n = e->session->idle.forwarded.n = 0;
 	if (b)
 		return budget_turn(t, b, e);
 	if (e->tag)
