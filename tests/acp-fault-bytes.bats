@@ -135,6 +135,13 @@ pieces() {
 	assert_equal "$(sort -n places | sed -n '1p;$p' | awk '$1 < 1 || $1 > 20')" ''
 }
 
+@test "--torn: where the line is sent twice, the cut is not right behind the first newline" {
+	numbered 1 >in
+	# With this seed the cut falls there.
+	acp-fault --seed 10 --duplicate 1 --exit-after 1 --torn <in >out || true
+	assert_equal "$(cat out)" "$(cat in)"$'\n{'
+}
+
 # bats test_tags=slow
 @test "--torn: with damage and pieces, and nothing where the line is lost" {
 	numbered 3 >in

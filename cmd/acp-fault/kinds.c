@@ -500,6 +500,8 @@ exit_after(struct work *w)
 		return -1;
 	n = length(w);
 	text->n = cut_length(w, n);
+	/* Not behind the first of two copies: nothing would be torn. */
+	text->n += text->p[text->n - 1] == '\n';
 	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
 	return 0;
 }
