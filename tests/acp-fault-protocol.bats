@@ -108,6 +108,12 @@ responses() {
 	diff <(faults .is) <(jq -c .id out)
 }
 
+@test "--id-type: a string of many digits keeps them; one that is no number in JSON has others" {
+	printf '%s\n' '{"id":"12345678901234567890123","result":{}}' '{"id":"007","result":{}}' '{"id":"1.0","result":{}}' >in
+	acp-fault --seed 1 --id-type 1 <in | sed 's/^{"id":\([^,]*\),.*/\1/; s/^[0-9]\{10\}$/N/' >ids
+	assert_equal "$(cat ids)" $'12345678901234567890123\nN\nN'
+}
+
 # bats test_tags=slow
 @test "--stale-session: a message names a session that there is not" {
 	printf '%s\n' '{"method":"session/update","params":{"a":1, "sessionId":"A\u0041","b":2}}' '{"method":"x","params":{"sessionId":5}}' \

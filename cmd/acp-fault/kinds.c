@@ -239,7 +239,7 @@ enum { ID_LEAST = 1000 * 1000 * 1000 };
 
 /*
  * Appends an id (JSON text) that replaces `id`: of the same type (FAULT_WRONG_ID); of another type, with the same digits if it has
- * only digits (FAULT_ID_TYPE); of a session that does not exist (FAULT_STALE_SESSION).
+ * only digits, and no 0 before others (FAULT_ID_TYPE); of a session that does not exist (FAULT_STALE_SESSION).
  */
 static int
 other_id(const struct chance *c, enum fault fault, struct slice id, struct buf *to)
@@ -252,7 +252,7 @@ other_id(const struct chance *c, enum fault fault, struct slice id, struct buf *
 		return buf_printf(to, "\"stale-%08" PRIx32 "\"", (uint32_t)chance_below(c, fault, 1, UINT32_MAX));
 	if (fault == FAULT_ID_TYPE && !string)
 		return buf_printf(to, "\"%.*s\"", (int)id.n, id.p);
-	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && json_u64(inside, &was))
+	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && strspn(inside.p, "0123456789") == inside.n)
 		return buf_add_slice(to, inside);
 	is = ID_LEAST + chance_below(c, fault, 1, ID_LEAST);
 	if (fault == FAULT_WRONG_ID && json_type(id) != JSON_NUMBER)
