@@ -113,6 +113,19 @@ spent() {
 	assert_equal "$(told)" 's: --max-cost 5 USD/day is reached: 5.5 USD today'
 }
 
+@test "--hard: when one session reaches the limit of a day, all that run are cancelled" {
+	plays '[{"hold":true},{"hold":true,"updates":[{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":5,"currency":"USD"}}]}]'
+	budget --hard --max-cost 5USD/day --ledger ledger
+	prompt 1 a one
+	wait_for grep -qs '"session/prompt"' got
+	prompt 2 b two
+	two() { [[ $(grep -c session/cancel got) -eq 2 ]]; }
+	wait_for two
+	finish
+	assert_equal "$(grep session/cancel got | jq -r .params.sessionId | sort | tr '\n' ' ')" 'a b '
+	assert_equal "$(told | grep -c 'is reached: 5 USD today$')" 2
+}
+
 # bats test_tags=slow
 @test "an entry counts in its own day, week and month, by the local time" {
 	spends 1

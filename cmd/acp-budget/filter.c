@@ -36,7 +36,7 @@ see_update(struct tool *t, struct session *session, struct slice kind, struct sl
 static enum verdict
 from_agent(struct tool *t, const struct message *message)
 {
-	struct budget_session *s;
+	struct budget_session *s, *other;
 	enum verdict verdict;
 	struct seen seen;
 
@@ -46,8 +46,10 @@ from_agent(struct tool *t, const struct message *message)
 	if (seen.used)
 		session_spend(t, seen.about);
 	s = session_family(seen.about);
-	if (s && seen.used)
-		limits_check(t, s, false);
+	/* What one session spends counts for the limits of a period of those that --hard must cancel, too. */
+	for (other = s && seen.used ? session_next(t, NULL) : NULL; other; other = session_next(t, other))
+		if (other == s || (t->options->hard && session_runs(other)))
+			limits_check(t, other, false);
 	/* A session without a prompt of its own may be a sub-agent of any session that runs. */
 	session_heard(t, s && session_runs(s) ? s : NULL);
 	if (seen.end.session) {
