@@ -459,6 +459,22 @@ acp-budget: 2 turns are not in the ledger'
 	assert_equal "$(spent ledger.1) $(spent ledger)" '1 1'
 }
 
+@test "--strict: a damaged ledger that is renamed refuses no more prompts" {
+	spends 1
+	{
+		entry now 1
+		echo x
+	} >ledger
+	budget --ledger ledger --strict
+	opens a
+	turn 1 a one
+	assert_regex "$(error)" 'line 2 is damaged'
+	mv ledger ledger.1
+	turn 2 a two
+	assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
+	finish
+}
+
 @test "acp-usage --merge adds up ledgers and summaries" {
 	local -x TZ=UTC
 	{

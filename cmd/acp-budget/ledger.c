@@ -215,6 +215,9 @@ open_file(struct tool *t, struct ledger *l)
 		return 0;
 	if (l->fd >= 0)
 		close(l->fd);
+	/* The damage of the old file is not that of the new one. */
+	l->damaged = false;
+	l->why.n = 0;
 	l->read = -1;
 	l->fd = open(l->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (l->fd >= 0 && check_kind(l->fd, &l->file) == 0)
