@@ -174,6 +174,13 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	done
 }
 
+@test "a broken response may spell the members that it does not use: its request gets the error, and not the agent" {
+	{ echo '{"id":7,"method":"m"}'; wait_for grep -q '"id":7' out; } |
+		filter wrap none:edit -- sh -c 'read -r line; echo "{\"id\":7,\"method\":null,\"params\":null,\"result\":{},\"error\":null}"; cat >got' >out 2>err
+	[ "$(cat out)" = '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the response was not valid and could not be forwarded"}}' ]
+	[ ! -s got ]
+}
+
 @test "--clean discards a line beyond the limit as it does noise: no reply can land inside one that passes" {
 	{ echo '{"method":"a"}'; long_line 300000 | sed 's/}$/,"id":"x7"}/'; printf '\n{"method":"b"}\n'; } >down
 	FILTER_CLEAN=1 FILTER_LIMIT=100k rulefilter <down >out 2>err

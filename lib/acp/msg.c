@@ -125,14 +125,17 @@ msg_guess_kind(struct slice line, struct slice *id)
 	struct slice text = trim(line), key, value, v[MEMBERS], whole = {NULL, 0};
 	struct json_iter it = {.in = text};
 	unsigned ids = 0, methods = 0, results = 0, params = 0;
+	bool null, method;
 
 	*id = slice_of("null");
 	if (text.n == 0 || *text.p != '{')
 		return json_members(line, JSON_DEPTH, &names, v, NULL) == JSON_ARRAY ? MSG_REQUEST : MSG_NOISE;
 	while (json_next(&it, &key, &value)) {
-		methods += slice_is(key, "\"method\"");
+		null = slice_is(value, "null");
+		method = slice_is(key, "\"method\"");
+		methods += method && !null;
 		results += slice_is(key, "\"result\"") || slice_is(key, "\"error\"");
-		params += slice_is(key, "\"params\"");
+		params += (method && null) || slice_is(key, "\"params\"");
 		if (!slice_is(key, "\"id\""))
 			continue;
 		ids++;
@@ -141,7 +144,7 @@ msg_guess_kind(struct slice line, struct slice *id)
 	}
 	if (ids == 1 && whole.p)
 		*id = whole;
-	/* JavaScript leaves an undefined result out. */
+	/* JavaScript leaves an undefined result out. Others spell the members that a response does not use: "method":null. */
 	if (ids > 0 && methods == 0 && (results > 0 || (params == 0 && text.p[text.n - 1] == '}')))
 		return ids == 1 && whole.p ? MSG_RESPONSE : MSG_NOISE;
 	if (ids > 0)

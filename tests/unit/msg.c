@@ -198,6 +198,9 @@ test_noise_meant(void)
 	CHECK_STR(meant("{\"id\":1,\"result\":1,\"error\":2}"), "response 1");
 	CHECK_STR(meant("{\"id\":1,\"id\":1,\"result\":1}"), "noise null");
 	CHECK_STR(meant("{\"result\":1}"), "noise null");
+	CHECK_STR(meant("{\"id\":7,\"method\":null,\"params\":null,\"result\":{},\"error\":null}"), "response 7");
+	CHECK_STR(meant("{\"id\":7,\"method\":\"x\",\"params\":{},\"result\":null,\"error\":null}"), "request 7");
+	CHECK_STR(meant("{\"id\":7,\"method\":null}"), "request 7");
 }
 
 static void
