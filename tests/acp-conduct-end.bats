@@ -56,6 +56,12 @@ has_said() {
 	run ! grep -q -e died -e stopped said
 }
 
+@test "output that cannot be written for want of room is reported in a routed chain, and the status says so" {
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	run --separate-stderr -125 bash -c 'echo "$1" | acp-conduct --record /dev/null -- cat >/dev/full' - '{"id":1,"method":"initialize"}'
+	assert_equal "$stderr" 'acp-conduct: writing to the client: No space left on device'
+}
+
 @test "the agent's closing of its stdout is an end of file, too" {
 	start_quietly -u 'cat; echo the end' -- sh -c 'echo x; exec >/dev/null; cat'
 	wait_for grep -q 'the end' got

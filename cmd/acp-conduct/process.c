@@ -2,6 +2,7 @@
  * The processes of a read chain: their pipes, what happens to the messages of a dead process, and what endpoints report. The next process
  * gets the messages that the dead one had not read. Requests that it had read fail. Requests that it had sent are cancelled.
  */
+#include <errno.h>
 #include <unistd.h>
 
 #include "lib/run/system.h"
@@ -375,14 +376,20 @@ static void
 reader_left(struct port *p)
 {
 	struct component *c = p->component;
+	struct chain *ch = p->route->chain;
+	int error = p->end.out.error;
 
 	if (!c) {
+		if (error != EPIPE && error != ECONNRESET) {
+			report_line(&ch->report, "writing to the client: %s", strerror(error));
+			ch->end.other_status = EXIT_FAILED;
+		}
 		endpoint_close(&p->end);
-		walk_client_left(p->route->chain);
+		walk_client_left(ch);
 		return;
 	}
 	port_stop_writing(p);
-	if (!life_runs(c) || p->route->chain->end.broken)
+	if (!life_runs(c) || ch->end.broken)
 		return;
 	p->queue.closed = true;
 	if (c->kind == KIND_AGENT)
