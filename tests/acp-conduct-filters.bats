@@ -246,6 +246,15 @@ blocked() {
 
 # --- lines that are torn
 
+@test "-v counts what has passed through a filter, not what has gone past one for one direction" {
+	start --record /dev/null -d 'tee down' -u 'tee up' -- sh -c 'read -r line; echo "{\"id\":1,\"result\":{}}"; cat >/dev/null'
+	say '{"id":1,"method":"initialize"}'
+	gets result
+	ends 0
+	said ": tee: exit status 0, down 1 messages $(wc -c <down) bytes, up 0 messages 0 bytes,"
+	said ": tee.2: exit status 0, down 0 messages 0 bytes, up 1 messages $(wc -c <up) bytes,"
+}
+
 @test "the rest of a line that it had half read is dropped, with a line" {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'
 	start -d 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' -- cat
