@@ -272,6 +272,30 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 ["last",null,{}]'
 }
 
+@test "a line of which the dead agent had read all but its newline leaves no empty line to the next process" {
+	local last='{"jsonrpc":"2.0","id":1,"method":"_x/last"}'
+	cat >close <<-EOS
+		#!/bin/sh
+		echo >>lives
+		read -r line
+		id=\${line#*\"id\":} id=\${id%%,*}
+		echo '{"jsonrpc":"2.0","id":'"\$id"',"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+		[ "\$(wc -l <lives)" -eq 2 ] && exec tee agent.log
+		head -c ${#last} >/dev/null
+		kill -KILL \$\$
+	EOS
+	chmod +x close
+	restart -- ./close
+	say "$init"
+	gets '"id":0'
+	say "$last"
+	responds 1 -32603
+	say '{"jsonrpc":"2.0","method":"_x/next"}'
+	gets _x/next
+	ends 0
+	assert_equal "$(<agent.log)" '{"jsonrpc":"2.0","method":"_x/next"}'
+}
+
 # bats test_tags=slow
 @test "much input for an agent that reads nothing is held in pipes, not in memory" {
 	restart -- sh -c 'while [ ! -e go ]; do sleep 0.01; done; exec cat 3>&1 >&2'
@@ -508,6 +532,12 @@ small() {
 	restart --grace 100ms -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 	ends 0
 	says 'the agent did not end within the grace period: sending it SIGTERM'
+}
+
+@test "output that cannot be written for want of room is reported, and the status says so" {
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	run --separate-stderr -125 bash -c 'echo "$1" | acp-revive -- cat >/dev/full' - "$init"
+	assert_equal "$stderr" 'acp-revive: writing to the client: No space left on device'
 }
 
 @test "what makes no sense on the command line is refused" {

@@ -421,7 +421,12 @@ static void
 on_client_event(void *arg, enum endpoint_event event)
 {
 	struct revive *r = arg;
+	int error = r->client.out.error;
 
+	if (event == ENDPOINT_CLOSED && error && error != EPIPE && error != ECONNRESET) {
+		cli_warn(revive_name, "writing to the client: %s", strerror(error));
+		r->end.status = EXIT_FAILED;
+	}
 	if (event == ENDPOINT_CLOSED && r->state == OVER)
 		loop_stop(r->loop);
 	else if (event == ENDPOINT_CLOSED)
