@@ -207,6 +207,19 @@ chain() {
 	wait
 }
 
+@test "an elicitation for a request names that by the id that it has at the client" {
+	cat >asking.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "login" then
+			{jsonrpc: "2.0", id: "e", method: "elicitation/create", params: {requestId: .id, mode: "form"}}, {jsonrpc: "2.0", id: .id, result: {}}
+		else empty end
+	EOF
+	agent='jq -c --unbuffered -f asking.jq'
+	chain -p acp-tap -f acp-tap -p 'acp-conduct -p acp-tap' <<<'{"jsonrpc":"2.0","id":"mi\u006ee","method":"login"}'
+	assert_success
+	assert_line --partial '"method":"elicitation/create","params":{"requestId":"mi\u006ee","mode":"form"}'
+}
+
 @test "without an agent it is a proxy itself, and chains nest" {
 	chain -p "acp-conduct -p 'acp-tap -o a.rec' -f 'acp-tap -o b.rec'" -p 'acp-conduct proxy acp-tap' <<-'EOF'
 		{"jsonrpc":"2.0","id":1,"method":"a"}

@@ -114,6 +114,17 @@ proxy() {
 {"method":"$/cancel_request","params":{"requestId":2}}'
 }
 
+@test "an elicitation for a request names that by the id of its own hop" {
+	run proxy <<-'END'
+		{"id":"c\u0031","method":"a"}
+		{"id":50,"method":"proxy/successor","params":{"method":"elicitation/create","params":{"requestId":2,"mode":"form"}}}
+		{"id":51,"method":"proxy/successor","params":{"method":"elicitation/create","params":{"requestId":7}}}
+	END
+	assert_output '{"id":2,"method":"proxy/successor","params":{"method":"a"}}
+{"id":3,"method":"elicitation/create","params":{"requestId":"c\u0031","mode":"form"}}
+{"id":4,"method":"elicitation/create","params":{"requestId":7}}'
+}
+
 @test "a cancellation of what is unknown, finished or nothing is ignored" {
 	run proxy x:emit-cancel <<-'END'
 		{"id":"c","method":"a"}

@@ -112,14 +112,40 @@ is_new(const struct port *to)
 	return c && c->kind >= KIND_PROXY ? c->life < LIFE_ASKED : !to->route->started;
 }
 
+/* Makes the text of an elicitation that names its request by the id of the next hop. False: it names none. */
+static bool
+rename_request(struct port *p, struct slice text, const struct msg *in, struct buf *to)
+{
+	struct slice id = json_get(in->params, acp_request_id);
+	const struct call *c = in->what == ACP_ELICITATION_CREATE ? call_find(p, id) : NULL;
+	struct splices s = {.n = 0};
+
+	if (!c || !c->from)
+		return false;
+	splice_value(&s, id, c->origin);
+	if (splice_write(text, s.at, s.n, to) < 0)
+		read_no_memory(p->route);
+	return to->n > 0;
+}
+
 static void
 request_or_notification(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
 	struct route *r = p->route;
+	SCOPED struct buf renamed = {0};
 	const char *why = NULL;
 	struct routed routed;
+	struct msg other;
 	bool initializes;
 	int code = find_receiver(p, m, &routed, &why);
+
+	if (code == 0 && rename_request(p, text, &routed.inner, &renamed)) {
+		text = buf_slice(&renamed);
+		block = NULL;
+		msg_scan(text, &other, NULL);
+		m = &other;
+		find_receiver(p, m, &routed, &why);
+	}
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && routed.inner.what == ACP_PROXY_INITIALIZE && !routed.envelope) {
 		init_no_proxy(p->component, "sent proxy/initialize back");

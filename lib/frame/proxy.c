@@ -214,20 +214,44 @@ show_spliced(struct frame *f, struct slice line, struct plain *p)
 	return r;
 }
 
+/* Makes the text of an elicitation that names its request by the id of that request's sender, or no text if it names none. */
+static int
+rename_request(struct frame *f, struct slice text, const struct msg *in, struct buf *to)
+{
+	struct slice id = json_get(in->params, acp_request_id);
+	const struct request *r = request_of(f, id);
+	struct splices s = {.n = 0};
+
+	if (!r)
+		return 0;
+	splice_value(&s, id, r->id);
+	return splice_write(text, s.at, s.n, to);
+}
+
 static int
 show_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
 {
 	struct frame *f = s->frame;
+	SCOPED struct buf renamed = {0};
+	struct line other = *line;
+	struct msg again;
 	struct plain p;
 	int r;
 
 	(void)torn;
 	r = make_plain(f, m, &p);
+	if (r == 0 && p.splices.n > 0 && p.msg.what == ACP_ELICITATION_CREATE)
+		r = rename_request(f, line->text, &p.msg, &renamed);
+	if (r == 0 && renamed.n > 0) {
+		other.text = buf_slice(&renamed);
+		msg_scan(other.text, &again, NULL);
+		r = make_plain(f, &again, &p);
+	}
 	if (r)
 		return r < 0 ? -1 : 0;
 	if (p.splices.n == 0)
 		return message_show(f, p.dir, direction_from(p.dir), line->block, line->text, m, NULL, false);
-	return show_spliced(f, line->text, &p);
+	return show_spliced(f, other.text, &p);
 }
 
 /* --- out --- */
