@@ -244,8 +244,6 @@ blocked() {
 	assert_output "$(printf '%s\n' "$m\"one\"}" '' "$m\"two\"}" | grep .)"
 }
 
-# --- lines that are torn
-
 @test "-v counts what has passed through a filter, not what has gone past one for one direction" {
 	start --record /dev/null -d 'tee down' -u 'tee up' -- sh -c 'read -r line; echo "{\"id\":1,\"result\":{}}"; cat >/dev/null'
 	say '{"id":1,"method":"initialize"}'
@@ -254,6 +252,28 @@ blocked() {
 	said ": tee: exit status 0, down 1 messages $(wc -c <down) bytes, up 0 messages 0 bytes,"
 	said ": tee.2: exit status 0, down 0 messages 0 bytes, up 1 messages $(wc -c <up) bytes,"
 }
+
+@test "after the death of a filter that had forwarded initialize, the client may send it again" {
+	cat >late <<-'EOS'
+		#!/bin/sh
+		IFS= read -r first
+		touch begun
+		while [ ! -e gate ]; do sleep 0.01; done
+		{ printf '%s\n' "$first"; cat; } | jq -c --unbuffered 'select(.id and .method) | {jsonrpc: "2.0", id, result: {}}'
+	EOS
+	chmod +x late
+	start --record /dev/null -f 'acp-tap -o /dev/null' -- ./late
+	say '{"jsonrpc":"2.0","id":1,"method":"initialize"}'
+	wait_for test -e begun
+	kill -KILL "$(pid_of acp-tap)"
+	responds 1 -32603
+	say '{"jsonrpc":"2.0","id":2,"method":"initialize"}'
+	touch gate
+	responds 2 '{}'
+	ends 0
+}
+
+# --- lines that are torn
 
 @test "the rest of a line that it had half read is dropped, with a line" {
 	! portable || skip 'what waits in a pipe cannot be looked at where the system is not Linux'

@@ -165,10 +165,12 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 	const char *why = wrong_kind(p, routed);
 	SCOPED struct buf name = {0};
 	struct splices bare = {.n = 0};
+	const struct call *open;
 	bool first;
 
-	/* A restarted proxy initializes its peers again. */
-	if (!why && to->component && to->component->life == LIFE_ASKED && !port_peer(to))
+	/* If the sender of the first one has died, nobody waits for its response. */
+	open = to->component && to->component->life == LIFE_ASKED ? open_initialize(to) : NULL;
+	if (!why && open && open->from)
 		why = "a second initialize before the response to the first one";
 	if (why) {
 		send_refusal(p, m, routed, ACP_ERR_INVALID_REQUEST, why, nothing);
