@@ -402,6 +402,20 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	run ! grep 'more often' said
 }
 
+@test "a request that the client has written when the agent ends for good has its response" {
+	local pad i
+	printf -v pad %020000d 0
+	restart --restarts 0/1m -- sh -c 'read -r line; echo "{\"id\":0,\"result\":{\"protocolVersion\":1}}"; while [ ! -e go ]; do sleep 0.01; done; exit 3'
+	say "$init"
+	gets '"id":0'
+	for ((i = 1; i < 20; i++)); do
+		say '{"jsonrpc":"2.0","id":'$i',"method":"_x/long","params":"'"$pad"'"}'
+	done
+	touch go
+	ends_itself 3
+	assert_equal "$(jq -c 'select(.error.code == -32603).id' got | sort -n | xargs)" "$(seq -s ' ' 19)"
+}
+
 # bats test_tags=slow
 @test "an agent that dies before it is initialized ends the chain" {
 	DIE=1 client 1 -- $agent load

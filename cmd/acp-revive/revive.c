@@ -62,6 +62,15 @@ static void
 notify(struct revive *r, const char *method, const struct buf *params)
 {
 	SCOPED struct buf line = {0};
+static void
+fail(struct revive *r, const struct msg *m)
+{
+	SCOPED struct buf why = {0};
+
+	need(buf_printf(&why, "the agent died (%s) before it responded", r->deaths.how) < 0 || !buf_string(&why) ? -1 : 0);
+	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
+}
+
 
 	need(msg_make_notification(&line, method, buf_slice(params)));
 	to_client(r, &line);
@@ -115,12 +124,15 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	struct revive *r = arg;
 	struct msg m;
 
-	if (r->state == OVER)
+	if (r->state == OVER) {
+		if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_REQUEST)
+			fail(r, &m);
 		return true;
 	if (r->state == RUNNING && !r->agent.pipes.out.error) {
 		if (got == INPUT_PIECE)
 			need(endpoint_put(&r->agent.pipes, line->block, line->text));
 		else
+	}
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
 		/* The restoration may wait for this response. */
@@ -286,15 +298,6 @@ forget_unread(struct revive *r, const struct msg *m)
 		request_free(r, request);
 }
 
-static void
-fail(struct revive *r, const struct msg *m)
-{
-	SCOPED struct buf why = {0};
-
-	need(buf_printf(&why, "the agent died (%s) before it responded", r->deaths.how) < 0 || !buf_string(&why) ? -1 : 0);
-	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
-}
-
 /* Fails the client's open requests, and cancels the agent's. Returns how many have failed. */
 static size_t
 fail_open(struct revive *r)
@@ -343,10 +346,9 @@ end(struct revive *r)
 	r->state = OVER;
 	loop_remove_timer(r->loop, &r->timer);
 	endpoint_pause(&r->client, false);
-	if (endpoint_can_write(&r->client))
-		endpoint_finish(&r->client);
-	else
-		loop_stop(r->loop);
+	/* Requests that the client has sent by now still fail. */
+	endpoint_drain(&r->client);
+	revive_changed(r);
 }
 
 /* Starts the next process, and its restoration. */
@@ -400,7 +402,11 @@ settle(void *arg)
 {
 	struct revive *r = arg;
 
-	if (r->state == OVER)
+	if (r->state == OVER) {
+		if (!endpoint_can_write(&r->client))
+			loop_stop(r->loop);
+		else if (!endpoint_can_read(&r->client))
+			endpoint_finish(&r->client);
 		return;
 	if (r->agent.ended && !endpoint_can_read(&r->agent.pipes)) {
 		agent_ended(r);
@@ -417,6 +423,7 @@ settle(void *arg)
 	}
 }
 
+	}
 static void
 on_client_event(void *arg, enum endpoint_event event)
 {
@@ -427,9 +434,7 @@ on_client_event(void *arg, enum endpoint_event event)
 		cli_warn(revive_name, "writing to the client: %s", strerror(error));
 		r->end.status = EXIT_FAILED;
 	}
-	if (event == ENDPOINT_CLOSED && r->state == OVER)
-		loop_stop(r->loop);
-	else if (event == ENDPOINT_CLOSED)
+	if (event == ENDPOINT_CLOSED)
 		endpoint_drain(&r->client); /* a client that does not read has left */
 	revive_changed(r);
 }
