@@ -1,6 +1,6 @@
 """
 A small agent for acp-revive.bats. It notes what each of its processes reads in agent.log, and responds to everything; the method die
-kills it. `refuse-METHOD` as an argument: later processes refuse that method.
+kills it. `refuse-METHOD` as an argument: later processes refuse that method; `ask-METHOD`: they ask the client something first.
 """
 import json, os, signal, sys
 
@@ -33,6 +33,10 @@ for line in sys.stdin:
 	if life > 1 and 'refuse-' + method in sys.argv:
 		say(id=m['id'], error={'code': -32000, 'message': 'not today'})
 		continue
+	if life > 1 and 'ask-' + method in sys.argv:
+		say(id=9, method='_x/first')
+		while '"method"' in sys.stdin.readline():
+			pass
 	if method == 'initialize':
 		result = {'protocolVersion': 1, 'agentCapabilities': {'sessionCapabilities': {'resume': {}}}}
 	elif method in ('session/new', 'session/resume'):

@@ -502,6 +502,17 @@ small() {
 ["$/cancel_request","acp-revive-2-3"]'
 }
 
+@test "what a later process asks during the restoration has its response, though much waits for the process" {
+	small ask-session/resume
+	ask a die
+	head -c 2000000 /dev/zero | tr '\0' x | sed 's/^/{"jsonrpc":"2.0","id":"b","method":"_x\/much","params":{"x":"/; s/$/"}}\n/' >&9
+	gets _x/first
+	say '{"jsonrpc":"2.0","id":"acp-revive-2-3","result":{}}'
+	gets '"id":"b"'
+	ends 0
+	run ! grep killed said
+}
+
 @test "after a logout nothing is authenticated again; where that fails the session goes on" {
 	small ''
 	ask a authenticate

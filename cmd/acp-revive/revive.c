@@ -12,7 +12,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { WAITING = 1024 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
+enum {
+	WAITING = 1024 * 1024,            /* bytes for the agent that wait, before the client is not read any more ... */
+	WAITING_LONGEST = 64 * 1024 * 1024, /* ... and while the agent itself waits for a response of the client */
+	AFTER_TERM = 2 * 1000 * 1000,     /* us */
+};
 
 /* --- open requests --- */
 
@@ -59,10 +63,6 @@ refuse(struct revive *r, struct slice id, int code, const char *why, struct slic
 }
 
 static void
-notify(struct revive *r, const char *method, const struct buf *params)
-{
-	SCOPED struct buf line = {0};
-static void
 fail(struct revive *r, const struct msg *m)
 {
 	SCOPED struct buf why = {0};
@@ -71,6 +71,10 @@ fail(struct revive *r, const struct msg *m)
 	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->deaths.reason));
 }
 
+static void
+notify(struct revive *r, const char *method, const struct buf *params)
+{
+	SCOPED struct buf line = {0};
 
 	need(msg_make_notification(&line, method, buf_slice(params)));
 	to_client(r, &line);
@@ -128,11 +132,11 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 		if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_REQUEST)
 			fail(r, &m);
 		return true;
+	}
 	if (r->state == RUNNING && !r->agent.pipes.out.error) {
 		if (got == INPUT_PIECE)
 			need(endpoint_put(&r->agent.pipes, line->block, line->text));
 		else
-	}
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
 		/* The restoration may wait for this response. */
@@ -396,6 +400,17 @@ agent_ended(struct revive *r)
 
 /* --- the end, and the loop --- */
 
+/* How many bytes for the agent may wait: more, if the restoration may wait for a response of the client that comes behind them. */
+static size_t
+bound(const struct revive *r)
+{
+	const struct request *request = requests_next(r->requests, NULL);
+
+	while (request && request->from != ACP_AGENT)
+		request = requests_next(r->requests, request);
+	return request && r->state == RESTORING ? WAITING_LONGEST : WAITING;
+}
+
 /* Decides, before the loop waits again, which sides are read, and whether the end has come. */
 static void
 settle(void *arg)
@@ -408,11 +423,12 @@ settle(void *arg)
 		else if (!endpoint_can_read(&r->client))
 			endpoint_finish(&r->client);
 		return;
+	}
 	if (r->agent.ended && !endpoint_can_read(&r->agent.pipes)) {
 		agent_ended(r);
 		return;
 	}
-	endpoint_pause(&r->client, r->agent.pipes.out.full || r->waiting.n > WAITING);
+	endpoint_pause(&r->client, r->agent.pipes.out.full || (r->waiting.n > WAITING && r->waiting.n > bound(r)));
 	endpoint_pause(&r->agent.pipes, r->client.out.full);
 	/* The client has left. Its last messages still go to an agent that is being restored. */
 	if (!endpoint_can_read(&r->client) && !r->end.begun && (r->state == RUNNING || r->waiting.n == 0)) {
@@ -423,7 +439,6 @@ settle(void *arg)
 	}
 }
 
-	}
 static void
 on_client_event(void *arg, enum endpoint_event event)
 {
