@@ -37,6 +37,10 @@ for line in sys.stdin:
 		say(id=9, method='_x/first')
 		while '"method"' in sys.stdin.readline():
 			pass
+	if method == 'long':
+		result = {'x': 'x' * 3000}
+	if method == 'ask-long':
+		say(id=7, method='_x/long', params={'x': 'x' * 3000})
 	if method == 'initialize':
 		result = {'protocolVersion': 1, 'agentCapabilities': {'sessionCapabilities': {'resume': {}}}}
 	elif method in ('session/new', 'session/resume'):

@@ -513,6 +513,20 @@ small() {
 	run ! grep killed said
 }
 
+@test "a line beyond --max-line has its id as others have: one response to a request, and ids of a later process" {
+	small --max-line 1000 ''
+	ask a long
+	ask b die
+	ask c ask-long
+	say '{"jsonrpc":"2.0","id":7,"result":{"late":"'"$(printf %03000d 0)"'"}}' \
+		'{"jsonrpc":"2.0","id":"acp-revive-2-3","result":{"x":"'"$(printf %03000d 0)"'"}}'
+	ask d _x/more
+	ends 0
+	assert_equal "$(jq -c 'select(.id == "a" or .method == "_x/long") | [.id, .method, .error]' got)" '["a",null,null]
+["acp-revive-2-3","_x/long",null]'
+	assert_equal "$(sed -n 's/^2 //p' agent.log | jq -c 'select(.result) | [.id, (.result | keys)]')" '[7,["x"]]'
+}
+
 @test "after a logout nothing is authenticated again; where that fails the session goes on" {
 	small ''
 	ask a authenticate

@@ -80,6 +80,72 @@ notify(struct revive *r, const char *method, const struct buf *params)
 	to_client(r, &line);
 }
 
+/* --- lines that are too long --- */
+
+/* Finds kind and id of a line by its first piece. Of the other pieces, and if they come later in the line, MSG_NOISE. */
+static enum msg_kind
+scan_piece(const struct line *piece, struct msg *m)
+{
+	*m = (struct msg){.kind = MSG_NOISE};
+	if (piece->first)
+		m->kind = msg_guess_kind(piece->text, &m->id);
+	return m->kind = m->id.p && !msg_null_id(m) ? m->kind : MSG_NOISE;
+}
+
+/* Forwards a piece. `with` replaces its id, unless p is NULL. */
+static void
+put_piece(struct endpoint *to, const struct line *piece, struct slice id, struct slice with)
+{
+	struct slice rest = piece->text;
+
+	if (with.p) {
+		need(endpoint_put(to, piece->block, slice_between(rest.p, id.p)));
+		need(endpoint_put(to, NULL, with));
+		rest = slice_between(id.p + id.n, rest.p + rest.n);
+	}
+	need(endpoint_put(to, piece->block, rest));
+}
+
+static void
+piece_down(struct revive *r, const struct line *piece)
+{
+	struct request *request = NULL;
+	struct msg m;
+
+	if (piece->first)
+		r->skips = false;
+	if (scan_piece(piece, &m) == MSG_RESPONSE) {
+		request = requests_find(r->requests, ACP_AGENT, m.id);
+		r->skips = !request && r->deaths.processes > 1;
+	}
+	if (!r->skips)
+		put_piece(&r->agent.pipes, piece, m.id, kept_with(request));
+	if (request)
+		request_free(r, request);
+}
+
+static void
+piece_up(struct revive *r, const struct line *piece)
+{
+	SCOPED struct buf id = {0};
+	struct request *request;
+	struct slice own;
+	struct msg m;
+
+	scan_piece(piece, &m);
+	own = m.id;
+	request = m.kind == MSG_RESPONSE ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
+	if (request)
+		request_free(r, request);
+	if (m.kind == MSG_REQUEST && r->deaths.processes > 1) {
+		restore_put_id(r, &id);
+		m.id = buf_slice(&id);
+	}
+	if (m.kind == MSG_REQUEST)
+		request_open(r, ACP_AGENT, &m, id.n ? own : slice(NULL, 0));
+	put_piece(&r->client, piece, own, buf_slice(&id));
+}
+
 /* --- client to agent --- */
 
 /* Sends a line of the client to the agent, which is ready for it. A response gets the agent's own id back, if the request had got a new one. */
@@ -135,7 +201,7 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	}
 	if (r->state == RUNNING && !r->agent.pipes.out.error) {
 		if (got == INPUT_PIECE)
-			need(endpoint_put(&r->agent.pipes, line->block, line->text));
+			piece_down(r, line);
 		else
 			forward_down(r, line, got == INPUT_TORN);
 	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
@@ -236,7 +302,7 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 	struct msg m;
 
 	if (got == INPUT_PIECE) {
-		need(endpoint_put(&r->client, line->block, line->text));
+		piece_up(r, line);
 		return true;
 	}
 	switch (msg_scan(line->text, &m, NULL)) {

@@ -95,6 +95,7 @@ struct revive {
 		struct buf reason; /* the data of the errors that fail requests */
 	} deaths;
 	struct buf waiting;        /* lines for the agent that wait for the end of the restoration */
+	bool skips;                /* the line of the client that comes in pieces goes nowhere: the process that asked is gone */
 	struct loop_task settle;
 	struct loop_timer timer;   /* of the restoration, or of the end */
 	struct {

@@ -196,6 +196,7 @@ test_noise_meant(void)
 	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"a"), "request null");
 	CHECK_STR(meant("{\"id\":1,\"result\":\"\xff\"}"), "response 1");
 	CHECK_STR(meant("{\"id\":1,\"result\":1,\"error\":2}"), "response 1");
+	CHECK_STR(meant("{\"id\":1,\"result\":{\"a\":\"b"), "response 1");
 	CHECK_STR(meant("{\"id\":1,\"id\":1,\"result\":1}"), "noise null");
 	CHECK_STR(meant("{\"result\":1}"), "noise null");
 	CHECK_STR(meant("{\"id\":7,\"method\":null,\"params\":null,\"result\":{},\"error\":null}"), "response 7");
