@@ -159,21 +159,19 @@ init_again(struct component *component)
 void
 init_request(struct port *p, struct slice text, const struct msg *m, struct routed *routed)
 {
-	static const struct slice nothing = {NULL, 0};
 	struct route *r = p->route;
 	struct port *to = routed->to;
 	const char *why = wrong_kind(p, routed);
 	SCOPED struct buf name = {0};
 	struct splices bare = {.n = 0};
-	const struct call *open;
+	const struct call *open = open_initialize(to);
 	bool first;
 
 	/* If the sender of the first one has died, nobody waits for its response. */
-	open = to->component && to->component->life == LIFE_ASKED ? open_initialize(to) : NULL;
-	if (!why && open && open->from)
+	if (!why && open && open->from && to->component && to->component->life == LIFE_ASKED)
 		why = "a second initialize before the response to the first one";
 	if (why) {
-		send_refusal(p, m, routed, ACP_ERR_INVALID_REQUEST, why, nothing);
+		send_refusal(p, m, routed, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
 		return;
 	}
 	if (p->kind == PORT_OUTER)
@@ -272,7 +270,7 @@ void
 init_response(struct port *p, const struct call *c, const struct msg *m)
 {
 	struct route *r = p->route;
-	struct component *component = p->component, *all;
+	struct component *component = p->component, *all = r->chain->components;
 	struct splices s = {.n = 0};
 	SCOPED struct buf with = {0};
 	struct port *to;
@@ -297,7 +295,6 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 	/* The first component may be a filter, and filters are not initialized. */
 	if (c->from && c->from == r->client) {
 		loop_remove_timer(r->chain->loop, &r->init);
-		all = r->chain->components;
 		for (size_t i = 0; i < r->chain->n && r->chain->options.verbose; i++)
 			if (all[i].kind == KIND_PROXY)
 				report_line(&r->chain->report, "%s: initialized with the %s dialect", all[i].name,

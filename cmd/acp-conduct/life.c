@@ -185,25 +185,6 @@ report_end(struct component *c)
 	report_totals(c);
 }
 
-static void check_group(struct component *);
-
-/* Ends a component that no process follows. */
-static void
-end_component(struct component *c)
-{
-	struct chain *ch = c->chain;
-
-	loop_remove_timer(ch->loop, &c->process.timer);
-	count_status(ch, c);
-	report_end(c);
-	c->life = LIFE_ENDED;
-	ch->flow->close_pipes(c, false);
-	if (c->kind != KIND_PEER)
-		end_begin(ch);
-	c->process.interval = 0;
-	check_group(c);
-}
-
 /* --- process groups --- */
 
 /* Forgets the process. A child that has left the group may hold the pipe of stderr, so only what it holds now is forwarded. */
@@ -241,6 +222,23 @@ check_group(struct component *c)
 	forget_process(c);
 	ch->flow->close_pipes(c, true);
 	end_renew(ch);
+}
+
+/* Ends a component that no process follows. */
+static void
+end_component(struct component *c)
+{
+	struct chain *ch = c->chain;
+
+	loop_remove_timer(ch->loop, &c->process.timer);
+	count_status(ch, c);
+	report_end(c);
+	c->life = LIFE_ENDED;
+	ch->flow->close_pipes(c, false);
+	if (c->kind != KIND_PEER)
+		end_begin(ch);
+	c->process.interval = 0;
+	check_group(c);
 }
 
 /* --- another process follows --- */

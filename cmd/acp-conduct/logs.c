@@ -11,7 +11,6 @@
 #include "lib/recording/recording.h"
 
 enum { WAIT_MS = 1000 };
-
 enum { TRACE, RECORD, FILES };
 
 struct logs {
@@ -38,7 +37,23 @@ begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
 	return recording_put_header(to, l->started, "acp-conduct " VERSION, NULL, l->names);
 }
 
-static void flush(void *logs);
+static void
+flush(void *arg)
+{
+	struct logs *l = arg;
+	struct log *file;
+
+	for (size_t i = 0; i < FILES; i++) {
+		file = l->files[i];
+		if (!file)
+			continue;
+		if (log_flush(file) < 0)
+			report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on",
+				log_name(file), log_why(file));
+		l->watches[i].fd = log_waiting(file);
+		loop_set_events(l->route->chain->loop, &l->watches[i], POLLOUT);
+	}
+}
 
 static void
 writable(void *arg, short revents)
@@ -251,24 +266,6 @@ logs_noise(struct logs *l, const struct port *from, struct slice text)
 	recording_put(log_buf(l->files[RECORD]), (int)hop_of(hop, from), &(struct record){.kind = RECORD_NOISE,
 		.t = loop_clock() - l->began, .from = down ? ACP_CLIENT : ACP_AGENT, .text = text});
 	log_end_record(l->files[RECORD]);
-}
-
-static void
-flush(void *arg)
-{
-	struct logs *l = arg;
-	struct log *file;
-
-	for (size_t i = 0; i < FILES; i++) {
-		file = l->files[i];
-		if (!file)
-			continue;
-		if (log_flush(file) < 0)
-			report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on",
-				log_name(file), log_why(file));
-		l->watches[i].fd = log_waiting(file);
-		loop_set_events(l->route->chain->loop, &l->watches[i], POLLOUT);
-	}
 }
 
 int

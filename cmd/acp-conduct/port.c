@@ -294,14 +294,13 @@ quantile(const struct port_figures *f, unsigned of_thousand)
 void
 port_describe(const struct component *c, struct buf *to)
 {
-	static const struct port_figures none = {0};
+	const struct port_figures *f = &c->near->figures;
 	/* What goes past a filter for the direction down counts as read from its port, too. */
-	const struct port_figures *f = &c->near->figures, *in = c->kind == KIND_DOWN ? &none : f;
-	bool proxy = c->kind == KIND_PROXY;
+	bool proxy = c->kind == KIND_PROXY, queued = proxy || c->kind == KIND_DOWN;
 
 	buf_printf(to, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
-		f->messages[ACP_DOWN], f->bytes[ACP_DOWN], proxy ? f->messages[ACP_UP] : in->in_messages,
-		proxy ? f->bytes[ACP_UP] : in->in_bytes);
+		f->messages[ACP_DOWN], f->bytes[ACP_DOWN], queued ? f->messages[ACP_UP] : f->in_messages,
+		queued ? f->bytes[ACP_UP] : f->in_bytes);
 	if (proxy && quantile(f, 500) >= 0)
 		buf_printf(to, ", added %.0f us (median) and %.0f us (99th percentile)", quantile(f, 500), quantile(f, 990));
 }

@@ -322,7 +322,6 @@ count_unread(struct component *c)
 static void
 fail_unread(struct port *p)
 {
-	static const char why[] = "the agent has closed its standard input";
 	struct call *c, *next;
 
 	/* Unread messages are counted when the process has ended. */
@@ -331,7 +330,7 @@ fail_unread(struct port *p)
 	for (c = p->calls.open; c; c = next) {
 		next = c->next;
 		if (c->unread)
-			send_failure(c, ACP_ERR_INTERNAL, why, slice(NULL, 0));
+			send_failure(c, ACP_ERR_INTERNAL, "the agent has closed its standard input", slice(NULL, 0));
 	}
 }
 
@@ -377,11 +376,10 @@ reader_left(struct port *p)
 {
 	struct component *c = p->component;
 	struct chain *ch = p->route->chain;
-	int error = p->end.out.error;
 
 	if (!c) {
-		if (error != EPIPE && error != ECONNRESET) {
-			report_line(&ch->report, "writing to the client: %s", strerror(error));
+		if (p->end.out.error != EPIPE && p->end.out.error != ECONNRESET) {
+			report_line(&ch->report, "writing to the client: %s", strerror(p->end.out.error));
 			ch->end.other_status = EXIT_FAILED;
 		}
 		endpoint_close(&p->end);

@@ -12,8 +12,8 @@ port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
 {
 	struct port *p = &r->ports[r->n++];
 
-	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop,
-		.queue.theirs = {-1, -1}, .queue.unread_end = -1, .init.dialect = r->fixed ? r->dialect : ACP_PLAIN};
+	*p = (struct port){.route = r, .kind = kind, .component = c, .hop = hop,
+		.name = c ? c->name : r->chain->has_agent ? "client" : "conductor", .queue.theirs = {-1, -1}, .queue.unread_end = -1, .init.dialect = r->fixed ? r->dialect : ACP_PLAIN};
 	return p;
 }
 
@@ -57,7 +57,6 @@ read_open(struct chain *ch)
 	size_t i;
 
 	ch->flow = &read_flow;
-	r->line = route_line;
 	r->walk = (struct walk){.up = (ssize_t)ch->n, .quiet = {.expired = end_follow, .arg = ch}};
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->ports = calloc(2 * ch->total + 1, sizeof(*r->ports));
@@ -73,10 +72,8 @@ read_open(struct chain *ch)
 		c->near->next[ACP_UP] = proxy;
 		LL_APPEND2(proxy->peers, c->near, next_peer);
 	}
-	if (!ch->has_agent) {
-		r->client->name = "conductor";
+	if (!ch->has_agent)
 		port_join(p, r->client);
-	}
 	cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
 	p = r->client;
 	p->end = (struct endpoint){.line = route_line, .event = process_event, .arg = p};

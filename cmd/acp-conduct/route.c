@@ -5,8 +5,6 @@
 #include "logs.h"
 #include "send.h"
 
-enum { SHOWN = 200 /* bytes of a line in a report */ };
-
 static const struct slice nothing = {NULL, 0};
 
 /* --- messages --- */
@@ -19,8 +17,7 @@ log_message(struct port *p, const struct routed *routed, struct slice text, cons
 
 	if (!p->route->logs)
 		return;
-	if (routed->envelope)
-		msg_unwrap(m, &routed->inner, &s);
+	send_open(p, m, routed, &s);
 	logs_message(p->route->logs, p, routed->to, routed->dir, text, &s, &routed->inner, session);
 }
 
@@ -41,11 +38,7 @@ cancel(struct port *p, const struct msg *m, struct routed *routed)
 	routed->to = c->to;
 	routed->dir = c->dir;
 	log_message(p, routed, m->text, m, c->session);
-	if (routed->envelope) {
-		splice_value(&s, m->method, in->method);
-		splice_value(&s, slice_between(m->params.p, in->params.p), nothing);
-		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
-	}
+	send_open(p, m, routed, &s);
 	splice_value(&s, id, slice_digits(c->id, number));
 	/* Not MSG_NOTIFICATION, because notifications count as lost when a component dies. A cancel is void without its request. */
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = m->text, .splices = &s});
@@ -112,40 +105,14 @@ is_new(const struct port *to)
 	return c && c->kind >= KIND_PROXY ? c->life < LIFE_ASKED : !to->route->started;
 }
 
-/* Makes the text of an elicitation that names its request by the id of the next hop. False: it names none. */
-static bool
-rename_request(struct port *p, struct slice text, const struct msg *in, struct buf *to)
-{
-	struct slice id = json_get(in->params, acp_request_id);
-	const struct call *c = in->what == ACP_ELICITATION_CREATE ? call_find(p, id) : NULL;
-	struct splices s = {.n = 0};
-
-	if (!c || !c->from)
-		return false;
-	splice_value(&s, id, c->origin);
-	if (splice_write(text, s.at, s.n, to) < 0)
-		read_no_memory(p->route);
-	return to->n > 0;
-}
-
 static void
 request_or_notification(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
 	struct route *r = p->route;
-	SCOPED struct buf renamed = {0};
 	const char *why = NULL;
 	struct routed routed;
-	struct msg other;
 	bool initializes;
 	int code = find_receiver(p, m, &routed, &why);
-
-	if (code == 0 && rename_request(p, text, &routed.inner, &renamed)) {
-		text = buf_slice(&renamed);
-		block = NULL;
-		msg_scan(text, &other, NULL);
-		m = &other;
-		find_receiver(p, m, &routed, &why);
-	}
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && routed.inner.what == ACP_PROXY_INITIALIZE && !routed.envelope) {
 		init_no_proxy(p->component, "sent proxy/initialize back");
@@ -221,7 +188,6 @@ noise(struct port *p, const struct line *line, const char *why)
 static void
 discard(struct port *p, const struct line *line, enum msg_kind unknown, const char *why)
 {
-	static const char invalid[] = "the response was not valid and could not be forwarded";
 	struct slice id;
 	enum msg_kind meant = msg_guess_kind(line->text, &id);
 	struct call *c = meant == MSG_RESPONSE ? call_find(p, id) : NULL;
@@ -233,7 +199,7 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	if (meant == MSG_REQUEST && memmem(line->text.p, line->text.n, "\"result\"", 8))
 		c = call_find(p, id);
 	if (c)
-		send_failure(c, ACP_ERR_INTERNAL, invalid, nothing);
+		send_failure(c, ACP_ERR_INTERNAL, "the response was not valid and could not be forwarded", nothing);
 	else if (meant == MSG_REQUEST)
 		send_refusal(p, &(struct msg){.kind = MSG_REQUEST, .id = id}, &(struct routed){.dir = ACP_DOWN},
 			ACP_ERR_INVALID_REQUEST, why, nothing);

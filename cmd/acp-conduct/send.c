@@ -5,8 +5,6 @@
 
 #include "logs.h"
 
-enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
-
 static enum acp_direction
 back(enum acp_direction dir)
 {
@@ -44,7 +42,7 @@ send_line(const struct outgoing *o)
 		return;
 	}
 	line.text = buf_slice(&text);
-	to->route->line(to->shortcut, INPUT_LINE, &line);
+	route_line(to->shortcut, INPUT_LINE, &line);
 }
 
 void
@@ -52,6 +50,18 @@ send_dropped(struct port *p, const char *what, struct slice text)
 {
 	report_line(&p->route->chain->report, "%s: %s: dropped: %.*s", p->name, what,
 		(int)(text.n < SHOWN ? text.n : SHOWN), text.p);
+}
+
+void
+send_open(const struct port *from, const struct msg *m, const struct routed *routed, struct splices *s)
+{
+	struct slice id = routed->inner.what == ACP_ELICITATION_CREATE ? json_get(routed->inner.params, acp_request_id) : slice(NULL, 0);
+	const struct call *c = from ? call_find(from, id) : NULL;
+
+	if (routed->envelope)
+		msg_unwrap(m, &routed->inner, s);
+	if (c && c->from)
+		splice_value(s, id, c->origin);
 }
 
 struct call *
@@ -74,8 +84,7 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		}
 	}
 	r->with.n = 0;
-	if (routed->envelope)
-		msg_unwrap(m, &routed->inner, &s);
+	send_open(from, m, routed, &s);
 	/* From one envelope into another, where acp-conduct is itself a proxy: nothing of the last hop's envelope is kept. */
 	if (routed->envelope && wraps(to, routed->dir) && (e = splice_write(text, s.at, s.n, &bare)) == 0) {
 		inner = routed->inner;

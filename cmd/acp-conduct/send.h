@@ -4,6 +4,8 @@
 
 #include "read.h"
 
+enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
+
 /* A message and its destination. inner: the message without its envelope. */
 struct routed {
 	struct msg inner;
@@ -25,6 +27,8 @@ struct outgoing {
 
 /* Queues a line for its port, or for the next port where that component takes no part in the direction. */
 void send_line(const struct outgoing *);
+/* Makes the splices that open a message's envelope, and that give the id of the next hop to a request that an elicitation is for. */
+void send_open(const struct port *from, const struct msg *, const struct routed *, struct splices *);
 /*
  * Forwards a message in the form that its receiver needs. from: NULL if the sender is gone. Returns the call of a request; NULL: the
  * message is no request, or out of memory.

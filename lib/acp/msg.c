@@ -270,11 +270,11 @@ splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *
 	return add_part(parts, k, slice_between(at, line.p + line.n));
 }
 
-/* The place of a value after the splices. */
+/* The place of a value after the splices, some of which may lie in it. */
 static struct slice
 moved(struct slice value, struct slice line, const struct splice *s, size_t n, const char *made)
 {
-	ptrdiff_t shift = 0, before = 0;
+	ptrdiff_t shift = 0, before = 0, inside = 0;
 
 	if (!value.p)
 		return value;
@@ -284,8 +284,10 @@ moved(struct slice value, struct slice line, const struct splice *s, size_t n, c
 		shift += (ptrdiff_t)s[i].with.n - (s[i].to - s[i].from);
 		if (s[i].to <= value.p)
 			before = shift;
+		if (s[i].from < value.p + value.n)
+			inside = shift;
 	}
-	return slice(made + (value.p - line.p) + before, value.n);
+	return slice(made + (value.p - line.p) + before, value.n + (size_t)(inside - before));
 }
 
 void
@@ -361,11 +363,15 @@ whole_member(struct slice value)
 void
 msg_unwrap(const struct msg *e, const struct msg *inner, struct splices *s)
 {
+	const char *from = inner->params.p, *to = from + inner->params.n;
+
 	splice_value(s, e->method, inner->method);
-	if (inner->params.p)
-		splice_value(s, e->params, inner->params);
-	else
+	if (from) {
+		splice_value(s, slice_between(e->params.p, from), slice(NULL, 0));
+		splice_value(s, slice_between(to, e->params.p + e->params.n), slice(NULL, 0));
+	} else {
 		splice_value(s, whole_member(e->params), slice(NULL, 0));
+	}
 }
 
 int

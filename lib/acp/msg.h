@@ -63,8 +63,8 @@ struct splice {
 	struct slice with;
 };
 
-/* A list of splices: as many as an envelope needs. */
-enum { MSG_SPLICES = 4 };
+/* A list of splices: as many as an envelope, an id and the id of a request that is named need. */
+enum { MSG_SPLICES = 5 };
 struct splices {
 	struct splice at[MSG_SPLICES];
 	size_t n;
@@ -78,7 +78,7 @@ int splice_write(struct slice line, const struct splice *, size_t n, struct buf 
 size_t splice_parts(struct slice line, const struct splice *, size_t n, struct iovec *parts);
 /*
  * Moves the slices of a message from the line to `made`, the text with the splices applied, which saves a scan. The slices must lie in the
- * unchanged parts of the line, or be the `with` of a splice.
+ * line, where splices may change their insides, or be the `with` of a splice.
  */
 void msg_moved(struct slice line, const struct splice *, size_t n, const char *made, struct msg *);
 

@@ -121,6 +121,8 @@ refuse_envelope(struct frame *f, const struct msg *m, int code, const char *why)
 static int
 open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 {
+	const struct request *named;
+	struct slice id;
 	const char *why;
 
 	if (msg_open_envelope(m, &p->msg, NULL, &why) < 0)
@@ -130,6 +132,11 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
 	p->dir = ACP_UP;
 	msg_unwrap(m, &p->msg, &p->splices);
+	/* An elicitation names the request that it is for by the id of the conductor's hop. */
+	id = p->msg.what == ACP_ELICITATION_CREATE ? json_get(p->msg.params, acp_request_id) : slice(NULL, 0);
+	named = request_of(f, id);
+	if (named)
+		splice_value(&p->splices, id, named->id);
 	return is_cancel(&p->msg) ? route_cancel(f, &p->msg, p) : 0;
 }
 
@@ -214,44 +221,20 @@ show_spliced(struct frame *f, struct slice line, struct plain *p)
 	return r;
 }
 
-/* Makes the text of an elicitation that names its request by the id of that request's sender, or no text if it names none. */
-static int
-rename_request(struct frame *f, struct slice text, const struct msg *in, struct buf *to)
-{
-	struct slice id = json_get(in->params, acp_request_id);
-	const struct request *r = request_of(f, id);
-	struct splices s = {.n = 0};
-
-	if (!r)
-		return 0;
-	splice_value(&s, id, r->id);
-	return splice_write(text, s.at, s.n, to);
-}
-
 static int
 show_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
 {
 	struct frame *f = s->frame;
-	SCOPED struct buf renamed = {0};
-	struct line other = *line;
-	struct msg again;
 	struct plain p;
 	int r;
 
 	(void)torn;
 	r = make_plain(f, m, &p);
-	if (r == 0 && p.splices.n > 0 && p.msg.what == ACP_ELICITATION_CREATE)
-		r = rename_request(f, line->text, &p.msg, &renamed);
-	if (r == 0 && renamed.n > 0) {
-		other.text = buf_slice(&renamed);
-		msg_scan(other.text, &again, NULL);
-		r = make_plain(f, &again, &p);
-	}
 	if (r)
 		return r < 0 ? -1 : 0;
 	if (p.splices.n == 0)
 		return message_show(f, p.dir, direction_from(p.dir), line->block, line->text, m, NULL, false);
-	return show_spliced(f, other.text, &p);
+	return show_spliced(f, line->text, &p);
 }
 
 /* --- out --- */
