@@ -104,7 +104,7 @@ lost() {
 		exec 8>&-
 		wait
 		assert_equal "$(faults .plan)" 1
-		rm slow
+		rm slow report
 	done
 	assert_equal "$(acp-fault --seed 1 --at 0s --noise 1 --every 5 --report report <in >out; faults)" '[5,"noise"]'
 }
