@@ -280,7 +280,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 		read -r line
 		id=\${line#*\"id\":} id=\${id%%,*}
 		echo '{"jsonrpc":"2.0","id":'"\$id"',"result":{"protocolVersion":1,"agentCapabilities":{}}}'
-		[ "\$(wc -l <lives)" -eq 2 ] && exec tee agent.log
+		[ "\$(wc -l <lives)" -eq 1 ] || exec tee agent.log
 		head -c ${#last} >/dev/null
 		kill -KILL \$\$
 	EOS

@@ -263,12 +263,11 @@ static bool
 begins_line(struct slice text)
 {
 	const char *newline = memchr(text.p, '\n', text.n);
-	struct slice none[1];
 	static const struct json_keys keys = {0};
 
 	if (!newline)
 		return begins_message(text);
-	return json_members(slice_between(text.p, newline), JSON_DEPTH, &keys, none, NULL) != JSON_NONE;
+	return json_members(slice_between(text.p, newline), JSON_DEPTH, &keys, NULL, NULL) != JSON_NONE;
 }
 
 /*

@@ -10,8 +10,7 @@
 #include "lib/run/log.h"
 #include "lib/recording/recording.h"
 
-enum { WAIT_MS = 1000 };
-enum { TRACE, RECORD, FILES };
+enum { TRACE, RECORD, FILES, WAIT_MS = 1000 };
 
 struct logs {
 	struct route *route;

@@ -295,8 +295,7 @@ void
 port_describe(const struct component *c, struct buf *to)
 {
 	const struct port_figures *f = &c->near->figures;
-	/* What goes past a filter for the direction down counts as read from its port, too. */
-	bool proxy = c->kind == KIND_PROXY, queued = proxy || c->kind == KIND_DOWN;
+	bool proxy = c->kind == KIND_PROXY, queued = proxy || c->kind == KIND_DOWN; /* else what was read: past a KIND_DOWN, too */
 
 	buf_printf(to, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
 		f->messages[ACP_DOWN], f->bytes[ACP_DOWN], queued ? f->messages[ACP_UP] : f->in_messages,

@@ -13,7 +13,8 @@ port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
 	struct port *p = &r->ports[r->n++];
 
 	*p = (struct port){.route = r, .kind = kind, .component = c, .hop = hop,
-		.name = c ? c->name : r->chain->has_agent ? "client" : "conductor", .queue.theirs = {-1, -1}, .queue.unread_end = -1, .init.dialect = r->fixed ? r->dialect : ACP_PLAIN};
+		.name = c ? c->name : r->chain->has_agent ? "client" : "conductor",
+		.queue.theirs = {-1, -1}, .queue.unread_end = -1, .init.dialect = r->fixed ? r->dialect : ACP_PLAIN};
 	return p;
 }
 
@@ -58,6 +59,7 @@ read_open(struct chain *ch)
 
 	ch->flow = &read_flow;
 	r->walk = (struct walk){.up = (ssize_t)ch->n, .quiet = {.expired = end_follow, .arg = ch}};
+	r->line = route_line;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->ports = calloc(2 * ch->total + 1, sizeof(*r->ports));
 	if (!r->ports)

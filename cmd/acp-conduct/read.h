@@ -138,6 +138,7 @@ struct route {
 	struct loop_timer init;
 	struct buf with;     /* text that is spliced into the current message */
 	struct loop_task no_memory; /* breaks the chain, once read_no_memory was called */
+	bool (*line)(void *port, enum input_got, const struct line *); /* route_line: where a line goes that a port has read */
 };
 
 /* --- read.c --- */

@@ -42,7 +42,7 @@ send_line(const struct outgoing *o)
 		return;
 	}
 	line.text = buf_slice(&text);
-	route_line(to->shortcut, INPUT_LINE, &line);
+	to->route->line(to->shortcut, INPUT_LINE, &line);
 }
 
 void
