@@ -139,7 +139,7 @@ sum(struct summing *g, enum usage_member kind, struct slice base, struct slice m
 			yes = (member = member_at(g, key, depth)) != USAGE_MEMBER_NONE && !find(kind, base, key, value).p;
 		if (yes && kind == USAGE_MEMBER_ABOVE && member == USAGE_MEMBER_ABOVE) {
 			picked.n = 0;
-			r = pick(g, value, depth + 1, &picked);
+			r = json_type(value) == JSON_OBJECT ? pick(g, value, depth + 1, &picked) : 0;
 			value = buf_slice(&picked);
 			yes = value.n > strlen("{}");
 		}
