@@ -501,6 +501,25 @@ DELETE'
 	assert_equal "$(grep -c '^GET s' seen)" 2
 }
 
+@test "a stream that never opens fails its requests after --timeout, and the connection without its own" {
+	for how in busy mute; do
+		behind $how s
+		acp-http --connect "$URL" --timeout 300ms < <(
+			for line in "$initialize" "$new" "$prompt" "${prompt/3/4}"; do
+				echo "$line"
+				wait_for grep -q "\"id\": *$(jq .id <<<"$line")" out
+			done
+		) >out 2>err
+		assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,-32603] [4,-32603]'
+		assert grep -q 'did not open the session.s event stream within --timeout' out
+		assert_equal "$(grep -c POST seen)" 2
+		behind $how -
+		run --separate-stderr acp-http --connect "$URL" --timeout 300ms < <(echo "$initialize"; echo "$new"; exec sleep 600)
+		assert_failure 1
+		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output" | xargs)" '[1,null] [2,-32603]'
+	done
+}
+
 @test "a session's stream that ends in order and is refused afterwards: messages may be missing" {
 	behind 202 refuse
 	acp-http --connect "$URL" --grace 100ms < <(

@@ -59,45 +59,6 @@ posts_transfer(struct client *c, struct transfer *t, const char *session, void (
 	return e;
 }
 
-/* Fails the requests that were open when the stream was lost, whose responses may have been lost with the stream. */
-static void
-deadline_expired(void *arg)
-{
-	struct stream *s = arg;
-	struct link *l = &s->client->link;
-	struct request *next;
-
-	for (struct request *r = requests_next(l->requests, NULL); r; r = next) {
-		next = requests_next(l->requests, r);
-		if (r->from == ACP_CLIENT && r->t <= s->lost &&
-			(*s->name ? json_string_is(r->session, s->name) : !r->session.p || r->what == ACP_SESSION_LOAD))
-			link_fail_request(l, r, "the event stream was lost, and the response may have been lost with it", slice(NULL, 0));
-	}
-	if (!s->open && !*s->name)
-		client_over(s->client, "the event stream was lost");
-	s->client->changed(s->client);
-}
-
-/* Finds or makes the stream of a session, or of the connection (empty name), but does not open the stream. NULL out of memory. */
-static struct stream *
-stream_of(struct client *c, struct slice name)
-{
-	struct stream *s;
-
-	HASH_FIND(hh, c->posts.streams, name.p, name.n, s);
-	if (s)
-		return s;
-	s = calloc(1, sizeof(*s) + name.n + 1);
-	if (!s)
-		return NULL;
-	s->client = c;
-	s->again = (struct loop_timer){.expired = c->changed, .arg = c};
-	s->deadline = (struct loop_timer){.expired = deadline_expired, .arg = s};
-	memcpy(s->name, name.p, name.n);
-	HASH_ADD(hh, c->posts.streams, name[0], name.n, s);
-	return s;
-}
-
 /* --- the end of a POST --- */
 
 static void
@@ -127,11 +88,64 @@ post_free(struct post *post)
 	free(post);
 }
 
+/* Fails the POSTs that wait for a stream. */
+static void
+fail_waiting(struct stream *s, const char *why)
+{
+	struct post *post, *next;
+
+	DL_FOREACH_SAFE (s->client->posts.queue, post, next)
+		if (post->stream == s && !post->put.easy) {
+			fail_post(post, why, slice(NULL, 0));
+			post_free(post);
+		}
+}
+
+/* Fails the requests that were open when the stream was lost, for their responses may be lost, too, and the POSTs that wait for it. */
+static void
+deadline_expired(void *arg)
+{
+	struct stream *s = arg;
+	struct link *l = &s->client->link;
+	struct request *next;
+
+	for (struct request *r = requests_next(l->requests, NULL); r; r = next) {
+		next = requests_next(l->requests, r);
+		if (r->from == ACP_CLIENT && r->t <= s->lost &&
+			(*s->name ? json_string_is(r->session, s->name) : !r->session.p || r->what == ACP_SESSION_LOAD))
+			link_fail_request(l, r, "the event stream was lost, and the response may have been lost with it", slice(NULL, 0));
+	}
+	if (!s->open && !*s->name)
+		client_over(s->client, s->lost ? "the event stream was lost" : "the server did not open the event stream within --timeout");
+	else if (!s->open)
+		fail_waiting(s, "the server did not open the session's event stream within --timeout");
+	s->client->changed(s->client);
+}
+
+/* Finds or makes the stream of a session, or of the connection (empty name), but does not open the stream. NULL out of memory. */
+static struct stream *
+stream_of(struct client *c, struct slice name)
+{
+	struct stream *s;
+
+	HASH_FIND(hh, c->posts.streams, name.p, name.n, s);
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s) + name.n + 1);
+	if (!s)
+		return NULL;
+	s->client = c;
+	s->again = (struct loop_timer){.expired = c->changed, .arg = c};
+	s->deadline = (struct loop_timer){.expired = deadline_expired, .arg = s};
+	memcpy(s->name, name.p, name.n);
+	HASH_ADD(hh, c->posts.streams, name[0], name.n, s);
+	return s;
+}
+
 /* The server refuses a stream: the POSTs that wait for the stream fail; without the connection's own stream, the client is over. */
 static void
 refuse_stream(struct client *c, struct stream *s, unsigned status)
 {
-	struct post *post, *next;
 	char why[80];
 
 	snprintf(why, sizeof(why), "the event stream was refused with HTTP status %u", status);
@@ -140,11 +154,7 @@ refuse_stream(struct client *c, struct stream *s, unsigned status)
 		return;
 	}
 	report(&c->service, NULL, "session %s: %s", s->name, why);
-	DL_FOREACH_SAFE (c->posts.queue, post, next)
-		if (post->stream == s && !post->put.easy) {
-			fail_post(post, why, slice(NULL, 0));
-			post_free(post);
-		}
+	fail_waiting(s, why);
 }
 
 /* --- messages --- */
@@ -321,6 +331,9 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 	if (!s->open && slice_is_blank(slice(from, size * n > 0 ? size * n - 1 : 0)) && transfer_status(&s->get) == 200) {
 		report_closed(s);
 		s->open = true;
+		/* After a loss the deadline is for the requests of that time. */
+		if (s->lost <= s->opened)
+			loop_remove_timer(s->client->service.loop, &s->deadline);
 		s->opened = loop_now(s->client->service.loop);
 		loop_add_task(s->client->service.loop, &s->client->task);
 	}
@@ -350,6 +363,8 @@ stream_steer(struct stream *s)
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, stream_head);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
 	transfer_start(c, &s->get);
+	if (c->options->timeout && !s->deadline.added)
+		loop_add_timer(c->service.loop, &s->deadline, c->options->timeout);
 }
 
 /* --- POSTs --- */
