@@ -363,6 +363,43 @@ update() {
 acp-replay: client: line 4: the recording has no session/cancel here: ended the turn as cancelled'
 }
 
+@test "a sub-agent of v2 that works in the background can be cancelled between its parent's turns, but not while it is idle" {
+	local idle='"update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}' first
+	for first in '"update":"0"' "$idle"; do
+		recording s.rec <<-END
+			> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+			< {"id":1,"result":{"messageId":"m"}}
+			< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+			< {"method":"session/update","params":{"sessionId":"child",$first}}
+			< {"method":"session/update","params":{"sessionId":"A",$idle}}
+			> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+			< {"id":2,"result":{"messageId":"n"}}
+			< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+			< {"method":"session/update","params":{"sessionId":"child",$idle}}
+		END
+		rm -f to from
+		play_agent s.rec
+		tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+		hear
+		hear
+		hear
+		says '{"method":"session/update","params":{"sessionId":"A",'"$idle"'}}'
+		tell '{"method":"session/cancel","params":{"sessionId":"child"}}'
+		if [[ $first != "$idle" ]]; then
+			hear
+			assert_equal "$(jq -c '[.params.sessionId, .params.update.stopReason]' <<<"$line")" '["child","cancelled"]'
+		fi
+		tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+		says '{"id":2,"result":{"messageId":"n"}}'
+		if [[ $first == "$idle" ]]; then
+			update child 1
+			says '{"method":"session/update","params":{"sessionId":"child",'"$idle"'}}'
+		fi
+		hang_up
+		assert_equal "$status$rest" 1
+	done
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

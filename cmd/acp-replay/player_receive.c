@@ -103,6 +103,25 @@ cancel_open(struct player *p, struct lane *l, uint32_t session)
 	return done;
 }
 
+/* Has a sub-agent been announced, and not become idle? 1; 0; -1 with errno. */
+static int
+works_on(struct player *p, const struct lane *l, uint32_t session)
+{
+	const struct part *parts = p->plan.parts;
+	uint32_t announced = p->plan.lanes[session].announced, latest = ITEM_NONE;
+	struct msg m;
+
+	/* An announcement without flags is before --start. */
+	if (p->plan.lanes[session].parent == ITEM_NONE || (parts[announced].flags && !(parts[announced].flags & PART_DONE)))
+		return 0;
+	for (uint32_t i = l->begin[0]; plan_has(&p->plan, i); i = parts[i].next)
+		if (parts[i].flags & PART_DONE && player_item(p, i)->session == session && player_item(p, i)->what == ACP_SESSION_UPDATE)
+			latest = i;
+	if (latest == ITEM_NONE)
+		return 1;
+	return items_message(&p->plan.items, latest, &m) < 0 ? -1 : !items_is_idle(&m);
+}
+
 /*
  * Cancels the open turn of version 2, whose prompt has its response, and whose end is an idle state. 1; 0: no turn is open, or the
  * recording has a cancel in it; -1 with errno.
@@ -114,12 +133,15 @@ cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice 
 	SCOPED struct buf params = {0};
 	struct buf text = {0};
 	struct msg m;
-	int r;
+	int works, r;
 
-	/* A sub-agent works in the turns of its parent. */
-	for (uint32_t s = session; s != ITEM_NONE; s = p->plan.lanes[s].parent) {
+	/* A sub-agent works in the turns of its parent; but one that is announced and not idle works on when these have ended. */
+	for (uint32_t s = session; s != ITEM_NONE; s = works ? ITEM_NONE : p->plan.lanes[s].parent) {
 		next = next_of(p, l, s, ACP_SESSION_PROMPT, 0, p->plan.end - 1);
 		prompt = next < prompt ? next : prompt;
+		works = works_on(p, l, s);
+		if (works < 0)
+			return -1;
 	}
 	for (; plan_has(&p->plan, end); end = p->plan.parts[end].next) {
 		if (player_item(p, end)->what != ACP_SESSION_UPDATE || player_item(p, end)->session != session ||
