@@ -400,6 +400,26 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	done
 }
 
+@test "a recorded cancel needs no prompt of a sub-agent" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"child"}}
+		> {"method":"session/cancel","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"stopReason":"cancelled"}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	says '{"id":1,"result":{"stopReason":"cancelled"}}'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"child"}}'
+	says '{"id":2,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status$(cat err)" 0
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

@@ -103,8 +103,9 @@ find_earlier(struct player *p, uint32_t item)
 	if (!player_try_begin(p, l) && plan_has(plan, k = plan_needed(plan, plan->lanes)))
 		return k;
 	for (k = plan_needed(plan, l); k < item; k = plan->parts[k].next)
-		/* session/cancel cancels the open turn, so every prompt before it must come first. */
+		/* session/cancel cancels the open turn of its session, so every prompt before it must come first; and no other session matters. */
 		if (player_item(p, k)->kind == MSG_REQUEST && part_is_awaited(&plan->parts[k]) &&
+			(!cancel || player_item(p, k)->session == player_item(p, item)->session) &&
 			(player_precedes(p, k, item) || (cancel && player_item(p, k)->what == ACP_SESSION_PROMPT)))
 			return k;
 	return ITEM_NONE;
