@@ -420,6 +420,34 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	assert_equal "$status$(cat err)" 0
 }
 
+@test "a session that the client has begun is nobody's sub-agent" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/b"}}
+		< {"id":2,"result":{"sessionId":"B"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"B"}}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+		> {"id":4,"method":"session/prompt","params":{"sessionId":"B"}}
+		< {"method":"session/update","params":{"sessionId":"B","update":"1"}}
+		< {"id":4,"result":{"stopReason":"end_turn"}}
+	END
+	play_agent s.rec
+	tell '{"id":2,"method":"session/new","params":{"cwd":"/b"}}'
+	says '{"id":2,"result":{"sessionId":"B"}}'
+	tell '{"id":4,"method":"session/prompt","params":{"sessionId":"B"}}'
+	update B 1
+	says '{"id":4,"result":{"stopReason":"end_turn"}}'
+	tell '{"id":1,"method":"session/new","params":{"cwd":"/a"}}'
+	says '{"id":1,"result":{"sessionId":"A"}}'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	says '{"id":3,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 0
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

@@ -92,20 +92,39 @@ flags_of(const struct plan *p, const struct item *item, uint64_t start)
 	return PART_THEIRS | (p->us == ACP_AGENT && !before ? PART_NEEDED : 0);
 }
 
-/* Sets the flags, the lane and the amount of an item. *latest: the lane of the item before. 0, or -1 with errno. */
+/* Sets the flags of an item, and notes the session that it begins. 0, or -1 with errno. */
 static int
-plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
+open_item(struct plan *p, uint32_t i, uint64_t start)
+{
+	const struct item *item = &p->items.at[i];
+	uint32_t opened;
+	struct msg m;
+
+	p->parts[i].next = ITEM_NONE;
+	p->parts[i].flags = item->record == RECORD_EOF ? 0 : flags_of(p, item, start);
+	if (!p->parts[i].flags || item->kind != MSG_RESPONSE || item->pair == ITEM_NONE ||
+		(item->session && item->what != ACP_SESSION_FORK))
+		return 0;
+	if (items_message(&p->items, i, &m) < 0)
+		return -1;
+	opened = items_find_session(&p->items, msg_session(&m));
+	if (opened && opened != ITEM_NONE && p->lanes[opened].opener == ITEM_NONE)
+		p->lanes[opened].opener = i;
+	return 0;
+}
+
+/* Sets the lane and the amount of an item. *latest: the lane of the item before. 0, or -1 with errno. */
+static int
+plan_item(struct plan *p, uint32_t i, uint32_t *latest)
 {
 	const struct item *item = &p->items.at[i];
 	struct part *part = &p->parts[i];
 	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
-	const bool opens = responds && (!item->session || item->what == ACP_SESSION_FORK);
 	struct lane *l;
-	uint32_t *last, opened;
+	uint32_t *last;
 	bool ours, text = false;
 	struct msg m;
 
-	part->flags = item->record == RECORD_EOF ? 0 : flags_of(p, item, start);
 	if (!part->flags)
 		return 0;
 	ours = part->flags & PART_OURS;
@@ -129,16 +148,10 @@ plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
 		*(*last == ITEM_NONE ? &l->begin[!ours] : &p->parts[*last].next) = i;
 		*last = i;
 	}
-	if (!opens && (ours || p->us == ACP_AGENT || item->kind == MSG_RESPONSE))
+	if (ours || p->us == ACP_AGENT || item->kind == MSG_RESPONSE)
 		return 0;
 	if (items_message(&p->items, i, &m) < 0)
 		return -1;
-	if (opens) {
-		opened = items_find_session(&p->items, msg_session(&m));
-		if (opened && opened != ITEM_NONE && p->lanes[opened].opener == ITEM_NONE)
-			p->lanes[opened].opener = i;
-		return 0;
-	}
 	/* The idle state that ends a turn in version 2 is needed. */
 	if (l->turns && items_is_idle(&m)) {
 		part->flags |= PART_NEEDED | PART_ENDS_TURN;
@@ -258,8 +271,9 @@ set_parents(struct plan *p, struct slice announced)
 			return -1;
 		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
 		parent = p->items.at[item].session;
-		/* It may be announced several times; but no session started itself. */
-		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child) {
+		/* It may be announced several times; but no session started itself, or one that the client began. */
+		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && p->lanes[child].opener == ITEM_NONE &&
+			plan_root(p, parent) != child) {
 			p->lanes[child].parent = parent;
 			p->lanes[child].announced = item;
 		}
@@ -295,13 +309,14 @@ plan_read(struct plan *p, const struct replay_options *o)
 	for (size_t i = 0; i < p->nlanes; i++)
 		p->lanes[i] = (struct lane){.session = items_session(&p->items, (uint32_t)i), .first = ITEM_NONE, .opener = ITEM_NONE,
 			.parent = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+	for (size_t i = 0; i < p->items.n; i++)
+		if (open_item(p, (uint32_t)i, o->start) < 0)
+			return -1;
 	if (set_parents(p, buf_slice(&announced)) < 0)
 		return -1;
-	for (size_t i = 0; i < p->items.n; i++) {
-		p->parts[i].next = ITEM_NONE;
-		if (plan_item(p, (uint32_t)i, o->start, &latest) < 0)
+	for (size_t i = 0; i < p->items.n; i++)
+		if (plan_item(p, (uint32_t)i, &latest) < 0)
 			return -1;
-	}
 	for (size_t i = 0; o->us == ACP_CLIENT && i < p->nlanes; i++)
 		if (!(p->lanes[i].amounts = calloc(p->nmeasures, sizeof(*p->lanes[i].amounts))))
 			return -1;
