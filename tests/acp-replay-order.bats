@@ -448,6 +448,60 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	assert_equal "$status" 0
 }
 
+@test "a sub-agent that is announced again after a cancelled turn plays from there on" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":7,"result":{}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"2"}}
+		> {"id":2,"method":"session/set_mode","params":{"sessionId":"child"}}
+		< {"id":2,"result":{}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":8,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":8,"result":{}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"3"}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+		> {"id":4,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"4"}}
+		< {"id":4,"result":{"stopReason":"end_turn"}}
+	END
+	local twice
+	for twice in '' yes; do
+		rm -f to from
+		play_agent s.rec
+		tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+		update A 1
+		hear
+		tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+		says '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+		tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+		says '{"id":8,"method":"session/request_permission","params":{"sessionId":"A"}}'
+		if [[ $twice ]]; then
+			tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+			says '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}'
+		else
+			tell '{"id":8,"result":{}}'
+			hear
+			assert_equal "$(jq -r .params.update.sessionUpdate <<<"$line")" subagent_update
+			update child 3
+			says '{"id":3,"result":{"stopReason":"end_turn"}}'
+		fi
+		tell '{"id":4,"method":"session/prompt","params":{"sessionId":"A"}}'
+		hear
+		assert_equal "$(jq -r .params.update.sessionUpdate <<<"$line")" subagent_update
+		update child 4
+		says '{"id":4,"result":{"stopReason":"end_turn"}}'
+		hang_up
+		assert_equal "$status$rest" 1
+	done
+}
+
 @test "--on-miss next takes the next recorded answer of the same method" {
 	two_sessions
 	{

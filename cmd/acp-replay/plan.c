@@ -271,12 +271,15 @@ set_parents(struct plan *p, struct slice announced)
 			return -1;
 		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
 		parent = p->items.at[item].session;
-		/* It may be announced several times; but no session started itself, or one that the client began. */
-		if (parent && child && child != ITEM_NONE && p->lanes[child].parent == ITEM_NONE && p->lanes[child].opener == ITEM_NONE &&
-			plan_root(p, parent) != child) {
+		/* No session started itself, or one that the client began. */
+		if (!parent || !child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE)
+			continue;
+		/* It may be announced several times. */
+		if (p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child) {
 			p->lanes[child].parent = parent;
 			p->lanes[child].announced = item;
 		}
+		p->parts[item].announces = child;
 	}
 	return 0;
 }
@@ -405,6 +408,7 @@ begin_lane(struct plan *p, struct lane *l)
 	l->own = l->begin[0];
 	l->theirs = l->needed = l->walked = l->begin[1];
 	l->open = l == p->lanes;
+	l->known = ITEM_NONE;
 	l->live = l->moved = 0;
 	l->recorded = l->first == ITEM_NONE ? 0 : p->items.at[l->first].t;
 	l->turns = 0;

@@ -64,6 +64,7 @@ enum {
 struct part {
 	uint32_t next;    /* the next item of the same side in its lane; or ITEM_NONE */
 	uint32_t lane;
+	uint32_t announces; /* of an item of ours: the sub-agent's session that it announces; or 0 */
 	uint32_t amount;  /* of a measured item: its amount (plan_measure) */
 	uint16_t measure; /* of a measured item: the index of its kind */
 	uint8_t flags;
@@ -91,6 +92,7 @@ struct lane {
 	uint32_t own, theirs;  /* the first item of each side that is not done */
 	uint32_t needed;       /* the first item of theirs that we wait for */
 	bool open;             /* the live side may know the session */
+	uint32_t known;        /* of a sub-agent whose first announcement was left out: the next one that was not; or ITEM_NONE */
 	struct pending *pending; /* the live side's requests without a response */
 	uint64_t live, recorded; /* us: when its last item was played, and when that was recorded */
 	/* if we are the client */

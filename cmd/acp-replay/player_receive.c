@@ -26,15 +26,18 @@ next_of(const struct player *p, const struct lane *l, uint32_t session, enum acp
 	return item;
 }
 
-/* Is an item up to `to` of a session, of a sub-agent of it, or of a sub-agent of that? Or of a sub-agent whose announcement was left out? */
+/*
+ * Is an item up to `to` of a session, of a sub-agent of it, or of a sub-agent of that? Or of a sub-agent whose announcement was left out,
+ * and that is not announced again before?
+ */
 static bool
 leaves_out(const struct player *p, uint32_t item, uint32_t session, uint32_t to)
 {
 	const struct lane *lanes = p->plan.lanes;
 
 	for (uint32_t of = player_item(p, item)->session; of != ITEM_NONE; of = lanes[of].parent)
-		if ((of == session && item <= to) ||
-			(lanes[of].parent != ITEM_NONE && p->plan.parts[lanes[of].announced].flags & PART_RELAXED))
+		if ((of == session && item <= to) || (lanes[of].parent != ITEM_NONE && item < lanes[of].known &&
+			p->plan.parts[lanes[of].announced].flags & PART_RELAXED))
 			return true;
 	/* The lane has items without a session, too. */
 	return p->plan.parts[item].lane == session && item <= to;
@@ -48,10 +51,18 @@ static void
 leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, uint32_t to)
 {
 	uint32_t item, last = (uint32_t)p->plan.items.n - 1;
+	struct lane *announced;
 
 	for (item = l->own; (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next) {
-		if (!leaves_out(p, item, session, to))
+		/* Of an item that announces nobody this is the lane without a session, which is no sub-agent's. */
+		announced = &p->plan.lanes[p->plan.parts[item].announces];
+		if (!leaves_out(p, item, session, to)) {
+			if (item < announced->known)
+				announced->known = item;
 			continue;
+		}
+		if (item == announced->known)
+			announced->known = ITEM_NONE;
 		p->plan.parts[item].flags |= PART_RELAXED;
 		/* A request that is left out gets no response. */
 		if (player_item(p, item)->kind == MSG_REQUEST && player_item(p, item)->pair < p->plan.items.n)
