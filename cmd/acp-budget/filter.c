@@ -46,9 +46,11 @@ from_agent(struct tool *t, const struct message *message)
 	if (seen.used)
 		session_spend(t, seen.about);
 	s = session_family(seen.about);
+	if (s && seen.used)
+		limits_check(t, s, false);
 	/* What one session spends counts for the limits of a period of those that --hard must cancel, too. */
-	for (other = s && seen.used ? session_next(t, NULL) : NULL; other; other = session_next(t, other))
-		if (other == s || (t->options->hard && session_runs(other)))
+	for (other = s && seen.used && t->options->hard ? session_next(t, NULL) : NULL; other; other = session_next(t, other))
+		if (other != s && session_runs(other))
 			limits_check(t, other, false);
 	/* A session without a prompt of its own may be a sub-agent of any session that runs. */
 	session_heard(t, s && session_runs(s) ? s : NULL);
