@@ -253,8 +253,6 @@ run_ready(struct loop *l, int wait_ms)
 		/* An earlier callback may have changed its descriptor. */
 		if (f->fd == f->watched_fd)
 			f->ready(f->arg, f->revents);
-		/* What was read is written while it is in the processor's cache, and while the next peer works on it. */
-		run_tasks(l);
 	}
 	while (!l->stopped && (t = l->timers) && t->due <= l->now) {
 		loop_remove_timer(l, t);

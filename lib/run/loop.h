@@ -42,7 +42,7 @@ struct loop_timer {
 	struct loop_timer *prev, *next; /* the loop's own */
 };
 
-/* A function that runs once, after the callback that adds it and before the loop waits again. Tasks run in the order of adding. */
+/* A function that runs once, after the ready descriptors and due timers and before the loop waits again. Tasks run in the order of adding. */
 struct loop_task {
 	void (*run)(void *arg);
 	void *arg;
