@@ -504,12 +504,7 @@ DELETE'
 @test "a stream that never opens fails its requests after --timeout, and the connection without its own" {
 	for how in busy mute; do
 		behind $how s
-		acp-http --connect "$URL" --timeout 300ms < <(
-			for line in "$initialize" "$new" "$prompt" "${prompt/3/4}"; do
-				echo "$line"
-				wait_for grep -q "\"id\": *$(jq .id <<<"$line")" out
-			done
-		) >out 2>err
+		converse --timeout 300ms
 		assert_equal "$(jq -c '[.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,-32603] [4,-32603]'
 		assert grep -q 'did not open the session.s event stream within --timeout' out
 		assert_equal "$(grep -c POST seen)" 2

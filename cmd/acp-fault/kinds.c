@@ -500,7 +500,7 @@ exit_after(struct work *w)
 		return -1;
 	n = length(w);
 	text->n = cut_length(w, n);
-	/* Not behind the first of two copies: nothing would be torn. */
+	/* A cut behind the first of two copies would tear nothing. */
 	text->n += text->p[text->n - 1] == '\n';
 	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
 	return 0;

@@ -466,7 +466,7 @@ agent_ended(struct revive *r)
 
 /* --- the end, and the loop --- */
 
-/* How many bytes for the agent may wait: more, if the restoration may wait for a response of the client that comes behind them. */
+/* The most bytes for the agent that may wait. It is more while the restoration may need a response that comes behind them. */
 static size_t
 bound(const struct revive *r)
 {
