@@ -115,10 +115,14 @@ deadline_expired(void *arg)
 			(*s->name ? json_string_is(r->session, s->name) : !r->session.p || r->what == ACP_SESSION_LOAD))
 			link_fail_request(l, r, "the event stream was lost, and the response may have been lost with it", slice(NULL, 0));
 	}
-	if (!s->open && !*s->name)
+	if (!s->open && !*s->name) {
 		client_over(s->client, s->lost ? "the event stream was lost" : "the server did not open the event stream within --timeout");
-	else if (!s->open)
+	} else if (!s->open) {
 		fail_waiting(s, "the server did not open the session's event stream within --timeout");
+		/* A server that does not respond is asked again, so that the next message has a deadline, too. */
+		transfer_end(s->client, &s->get);
+		s->wanted = true;
+	}
 	s->client->changed(s->client);
 }
 
