@@ -515,6 +515,18 @@ DELETE'
 	done
 }
 
+@test "a stream that the server refuses is not asked for again until a message needs it" {
+	behind deny s
+	acp-http --connect "$URL" --timeout 200ms < <(
+		echo "$initialize"
+		wait_for grep -q '"id": *1' out
+		echo "$new"
+		wait_for grep -q refused err
+		sleep 1
+	) >out 2>err
+	assert_equal "$(grep -c refused err)" 1
+}
+
 @test "a session's stream that ends in order and is refused afterwards: messages may be missing" {
 	behind 202 refuse
 	acp-http --connect "$URL" --grace 100ms < <(

@@ -782,12 +782,12 @@ def server(portfile, *steps):
     its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another
     session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
     (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
-    then its message has a response). Before the steps "busy SESSION" (each GET for it gets 503) or "mute SESSION" (it gets nothing) may stand;
-    "-" is the connection. A message of more than 100 KB is read slowly, and the response to such an initialize is sent slowly. What was posted
-    and opened is printed, a line each.
+    then its message has a response). Before the steps "busy SESSION" (each GET for it gets 503), "deny SESSION" (403) or "mute SESSION"
+    (nothing) may stand; "-" is the connection. A message of more than 100 KB is read slowly, and the response to such an initialize is sent
+    slowly. What was posted and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
-    closed = steps[:2] if steps[:1] in (['busy'], ['mute']) else []
+    closed = steps[:2] if steps and steps[0] in ('busy', 'deny', 'mute') else []
     steps = steps[len(closed):]
     state = {'forgotten': False, 'brief': False}
 
@@ -888,7 +888,7 @@ def server(portfile, *steps):
             if closed and session in closed:
                 if closed[0] == 'mute':
                     time.sleep(PATIENCE)
-                self.reply(503)
+                self.reply({'busy': 503, 'mute': 503, 'deny': 403}[closed[0]])
                 return
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream')

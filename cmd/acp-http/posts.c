@@ -101,6 +101,22 @@ fail_waiting(struct stream *s, const char *why)
 		}
 }
 
+static void
+report_lost(struct stream *s, const char *why)
+{
+	report(&s->client->service, NULL, "the event stream%s%s was lost%s%s: messages may be missing", *s->name ? " of session " : "", s->name,
+		*why ? ": " : "", why);
+}
+
+/* The server still has the connection, or cannot be asked: then the stream that it has closed counts as lost. */
+static void
+report_closed(struct stream *s)
+{
+	if (s->closed)
+		report_lost(s, "");
+	s->closed = false;
+}
+
 /* Fails the requests that were open when the stream was lost, for their responses may be lost, too, and the POSTs that wait for it. */
 static void
 deadline_expired(void *arg)
@@ -119,9 +135,10 @@ deadline_expired(void *arg)
 		client_over(s->client, s->lost ? "the event stream was lost" : "the server did not open the event stream within --timeout");
 	} else if (!s->open) {
 		fail_waiting(s, "the server did not open the session's event stream within --timeout");
+		report_closed(s);
 		/* A server that does not respond is asked again, so that the next message has a deadline, too. */
+		s->wanted |= s->get.easy != NULL;
 		transfer_end(s->client, &s->get);
-		s->wanted = true;
 	}
 	s->client->changed(s->client);
 }
@@ -269,22 +286,6 @@ stream_bytes(char *from, size_t size, size_t n, void *arg)
 /* --- a stream --- */
 
 static void
-report_lost(struct stream *s, const char *why)
-{
-	report(&s->client->service, NULL, "the event stream%s%s was lost%s%s: messages may be missing", *s->name ? " of session " : "", s->name,
-		*why ? ": " : "", why);
-}
-
-/* The server still has the connection, or cannot be asked: then the stream that it has closed counts as lost. */
-static void
-report_closed(struct stream *s)
-{
-	if (s->closed)
-		report_lost(s, "");
-	s->closed = false;
-}
-
-static void
 stream_done(void *arg, CURLcode code)
 {
 	struct stream *s = arg;
@@ -336,7 +337,7 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 		report_closed(s);
 		s->open = true;
 		/* After a loss the deadline is for the requests of that time. */
-		if (s->lost <= s->opened)
+		if (!s->lost)
 			loop_remove_timer(s->client->service.loop, &s->deadline);
 		s->opened = loop_now(s->client->service.loop);
 		loop_add_task(s->client->service.loop, &s->client->task);
