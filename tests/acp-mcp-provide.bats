@@ -211,6 +211,38 @@ ask() {
 	leaves_nobody
 }
 
+# bats test_tags=slow
+@test "a command that has ended is no server any more, though a process that it has left holds its output; that is ended, too" {
+	cat >leaving <<-'EOS'
+		#!/bin/sh
+		trap '' TERM
+		sleep 1000 &
+		echo $! >left
+		read -r line
+		exit 3
+	EOS
+	chmod +x leaving
+	gone() { ! kill -0 "$(cat left)" 2>/dev/null; }
+	offer ./leaving
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	assert_equal "$(ask 2 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error.code)" -33002
+	assert_equal "$(ask 3 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error.code)" -33001
+	wait_for gone
+	assert_equal "$(ask 4 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"ping\"}" | jq -c .error.code)" -33002
+	finish
+	wait_for gone
+	# One that serves a shim.
+	bridge acp-mcp --provide x=./leaving
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	mcp a '{"id":1,"method":"ping"}'
+	wait "${SHIM[a]}"
+	finish
+	wait_for gone
+	assert_equal "$(cat err)" 'acp-mcp: server "x": ./leaving has ended: exit status 3'
+}
+
 @test "a command that closes its output is reported when it ends, though the agent disconnects first" {
 	cat >closing <<-'EOS'
 		#!/bin/sh

@@ -198,7 +198,11 @@ command_ended(void *arg)
 {
 	struct conn *c = arg;
 
-	/* The last output of the command may not be read yet: peer_ended is called after that output. */
+	/*
+	 * The last output of the command may not be read yet: peer_ended is called after that output, though processes that the command
+	 * has left may still hold the pipe.
+	 */
+	endpoint_drain(&c->peer);
 	if (c->ended && c->id.n == 0)
 		c->over = true;
 	conn_update_all(c->mcp);

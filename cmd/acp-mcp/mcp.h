@@ -215,10 +215,13 @@ struct command {
 	const struct provided *what;
 	struct loop_child child;
 	struct loop_timer kill_timer;
-	bool runs;
+	bool runs;           /* it runs, or processes of its group do, which it has left */
 	int input;           /* a copy of its standard input, if another process can close that; else -1 */
 	bool input_closed, signalled; /* how acp-mcp made it end */
-	/* The owner's: called after the command has ended and was reaped. An end that acp-mcp did not cause has been reported. */
+	/*
+	 * The owner's: called when the command has ended, and where `runs` is still true, again when that is false. An end that acp-mcp
+	 * did not cause has been reported.
+	 */
 	void (*ended)(void *arg);
 	void *arg;
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ provide_may_start(const struct mcp *m, const struct provided *p)
 	uint64_t n = 0;
 
 	LL_FOREACH(m->commands, c)
-		n += c->what == p;
+		n += c->what == p && !c->child.reported;
 	return n < m->options->connections;
 }
 
@@ -78,7 +79,11 @@ command_ended(void *arg, int status)
 			proc_describe(status, text, sizeof(text)));
 	/* Ends the rest of the command's process group, whose id cannot be used again before the command is reaped. */
 	proc_signal(c->child.pid, SIGTERM);
-	forget(c);
+	c->signalled = true;
+	if (proc_group_lives(c->child.pid))
+		loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
+	else
+		forget(c);
 	c->ended(c->arg);
 }
 
@@ -88,6 +93,11 @@ kill_timer_expired(void *arg)
 	struct command *c = arg;
 
 	proc_signal(c->child.pid, c->signalled ? SIGKILL : SIGTERM);
+	if (c->child.reported) {
+		forget(c);
+		c->ended(c->arg);
+		return;
+	}
 	if (!c->signalled)
 		loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
 	c->signalled = true;
@@ -159,8 +169,13 @@ local_ended(void *arg)
 {
 	struct local *l = arg;
 
-	LL_DELETE(l->command.mcp->locals, l);
+	/* The shim sees the end, though processes that the command has left may still hold the socket. */
+	if (l->shim.fd >= 0)
+		shutdown(l->shim.fd, SHUT_RDWR);
 	close_shim(l);
+	if (l->command.runs)
+		return;
+	LL_DELETE(l->command.mcp->locals, l);
 	free(l);
 }
 
