@@ -155,6 +155,7 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 @test "an MCP client that speaks the newest protocol and listens knows its subscription by its own id" {
 	begin "$NEW"
 	mcp a '{"id":12,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'
+	answer '.params.method == "server/discover"' '{"result":{"capabilities":{}}}'
 	request=$(await out '.params.method == "subscriptions/listen"')
 	id=$(jq -c .params.requestId <<<"$request")
 	client "{\"method\":\"mcp/message\",\"params\":{\"serverId\":\"X\",\"requestId\":$id,\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":$id,\"a\":1},\"notifications\":{}}}}"
@@ -176,6 +177,39 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	mcp a "{\"id\":1,\"method\":\"tools/call\",$request}"
 	answer '.params.method == "tools/call"' '{"result":{"resultType":"input_required","inputRequests":{}}}'
 	assert_equal "$(await a.out '.id == 1' | jq -c .result)" '{"resultType":"input_required","inputRequests":{}}'
+	finish
+}
+
+@test "in the newest form server/discover is sent before another first request, which may take long and can be cancelled" {
+	begin "$NEW"
+	mcp a '{"id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}' \
+	    '{"id":2,"method":"quick"}' '{"method":"notifications/cancelled","params":{"requestId":1}}'
+	request=$(await out '.method == "mcp/message"')
+	assert_equal "$(jq -c '.params | [.method, .params]' <<<"$request")" \
+	    '["server/discover",{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}]'
+	# Any other response than those for an unknown form.
+	client "{\"id\":$(id_of "$request"),\"error\":{\"code\":-32603,\"message\":\"no\"}}"
+	id=$(await out '.params.method == "tools/call"' | jq -c .id)
+	answer '.params.method == "quick"' '{"result":{}}'
+	await a.out '.id == 2'
+	assert_equal "$(await out '.method == "$/cancel_request"' | jq -c .params.requestId)" "$id"
+	unshim a
+	wait "${SHIM[a]}"
+	finish
+	assert_equal "$(cat a.out)" '{"jsonrpc":"2.0","id":2,"result":{}}'
+	[ ! -s err ]
+	# Only server/discover has --timeout.
+	begin "$NEW" --timeout 100ms
+	mcp a '{"id":1,"method":"tools/call"}'
+	assert_equal "$(await a.out '.id == 1' | jq -c .error.code)" -33001
+	finish
+	# The form is another.
+	begin "$NEW"
+	mcp a '{"id":1,"method":"tools/call"}'
+	refuse '.params.method == "server/discover"' '{"code":-32601,"message":"what?"}'
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	answer '.params.connectionId == "c" and .params.method == "tools/call"' '{}'
+	await a.out '.id == 1 and .result'
 	finish
 }
 

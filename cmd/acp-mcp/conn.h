@@ -19,8 +19,11 @@
 struct server;
 struct conn;
 
-/* A request that acp-mcp has sent into the chain. It is the tag of the frame's request. */
-enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_PROBE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
+/*
+ * A request that acp-mcp has sent into the chain. It is the tag of the frame's request. Three kinds are server/discover: CALL_PROBE is the
+ * peer's own, CALL_DISCOVER stands for its initialize, and CALL_FORM comes before another first request.
+ */
+enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_PROBE, CALL_DISCOVER, CALL_FORM, CALL_LISTEN, CALL_DISCONNECT };
 struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: no connection waits for the response any more */
@@ -172,8 +175,8 @@ void conn_send_waiting_asks(struct conn *);
 void conn_respond(struct conn *, struct ask *, struct slice result);
 void conn_respond_error(struct conn *, struct ask *, struct slice error);
 void conn_refuse(struct conn *, struct ask *, int code, const char *why);
-/* Stops reading the peer until conn_resume. Unless kind is CALL_MESSAGE, the connection is refused after --timeout. */
-void conn_await(struct conn *, enum call_kind kind);
+/* Stops reading the peer until conn_resume. The connection is refused after --timeout. */
+void conn_await(struct conn *);
 void conn_resume(struct conn *);
 /*
  * Passes a provider's error response on to the peer. If it says that the server has ended, also ends the connection; a

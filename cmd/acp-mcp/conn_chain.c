@@ -223,12 +223,6 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 			continue;
 		if (method.p)
 			notify_of_call(call, method, json_get(msg->params, mcp_params));
-		/* A provider that sends such a notification knows this form: there is no need to wait for a response. */
-		if (!call->conn->proven) {
-			call->conn->proven = true;
-			call->conn->first.n = 0;
-			conn_resume(call->conn);
-		}
 		return true;
 	}
 	return false;
@@ -410,13 +404,11 @@ conn_pace(struct conn *c)
 }
 
 void
-conn_await(struct conn *c, enum call_kind kind)
+conn_await(struct conn *c)
 {
 	c->awaiting = true;
 	conn_pace(c);
-	/* The agent decides how long to wait for the responses to its own requests. */
-	if (kind != CALL_MESSAGE)
-		loop_add_timer(frame_loop(c->mcp->frame), &c->response_timer, c->mcp->options->timeout);
+	loop_add_timer(frame_loop(c->mcp->frame), &c->response_timer, c->mcp->options->timeout);
 }
 
 void

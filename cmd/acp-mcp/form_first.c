@@ -34,7 +34,7 @@ form_first_connect(struct conn *c, bool by_server_id)
 	c->form = &form_first;
 	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id.n, id.p));
 	if (conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL))
-		conn_await(c, CALL_CONNECT);
+		conn_await(c);
 }
 
 static void

@@ -36,10 +36,21 @@ put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice p
 static void
 ask(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
 {
-	if (!put_out(c, kind, method, params, m) || c->proven)
+	SCOPED struct buf with = {0};
+
+	/*
+	 * The first response shows whether the provider knows this form; until then there is only one request. It is server/discover,
+	 * because the response to another may take long.
+	 */
+	if (!c->proven && kind == CALL_MESSAGE) {
+		mcp_check(c->mcp, json_add_object(&with, (struct json_member[]){{mcp_meta, json_get(params, mcp_meta)}, {0}}));
+		kind = CALL_FORM;
+		method = slice_of("\"server/discover\"");
+		params = buf_slice(&with);
+	}
+	if (!put_out(c, kind, method, params, kind == CALL_FORM ? NULL : m) || c->proven)
 		return;
-	/* The first response shows whether the provider knows this form; until then there is only one request. */
-	conn_await(c, kind);
+	conn_await(c);
 	mcp_check(c->mcp, buf_add_slice(&c->first, m->text));
 }
 
@@ -148,6 +159,12 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	if (!c->proven && c->mcp->options->dialect == DIALECT_DECLARED && (slice_is(code, "-32601") || slice_is(code, "-32602"))) {
 		c->older = true;
 		form_first_connect(c, true);
+		return;
+	}
+	if (call->kind == CALL_FORM) {
+		c->proven = true;
+		conn_retry_first(c);
+		conn_resume(c);
 		return;
 	}
 	c->proven = c->proven || !response->error.p;
