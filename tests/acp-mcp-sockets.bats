@@ -123,6 +123,26 @@ opened() {
 	[ ! -s err ]
 }
 
+@test "in version 2 a turn ends, for that line, with the state idle after a prompt" {
+	bridge
+	initialize '{"protocolVersion":2,"capabilities":{"session":{"mcp":{"stdio":{}}}}}'
+	session s "[$X]"
+	state() { agent "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"$1\"}}}"; }
+	state idle
+	client '{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}'
+	await got '.id == 1'
+	agent '{"id":1,"result":{}}'
+	state running
+	await out '.params.update.state == "running"'
+	[ ! -s err ]
+	state idle
+	state idle
+	agent '{"method":"after"}'
+	await out '.method == "after"'
+	finish
+	assert_equal "$(grep -c 'the agent has not started its command' err)" 1
+}
+
 # bats test_tags=slow
 @test "a command that exits with status 0, without being asked to, is reported" {
 	bridge acp-mcp --provide 'x=true'

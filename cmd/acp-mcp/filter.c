@@ -81,7 +81,7 @@ on_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 	if (acp_opens_session(what))
 		server_opened(m, s);
 	if (what == ACP_SESSION_PROMPT && !s->msg.error.p)
-		server_prompted(m, s->request->session);
+		server_turn(m, s->request->session, true);
 	if ((what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) && !s->msg.error.p)
 		server_closed(m, s->request->session);
 	return VERDICT_PASS;
@@ -226,6 +226,10 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 		return on_disconnect(m, dir, s);
 	case ACP_CANCEL_REQUEST:
 		return on_cancel(m, dir, s);
+	case ACP_SESSION_UPDATE:
+		if (m->v2 && json_string_is(json_path(s->msg.params, acp_update_state), acp_idle))
+			server_turn(m, message_session(s), false);
+		return VERDICT_PASS;
 	default:
 		return VERDICT_PASS;
 	}

@@ -185,8 +185,11 @@ struct server *server_declared(struct mcp *, const struct msg *request, struct s
 int server_put_stdio(const struct server *, struct buf *to);
 /* Handles the response to a request that declared servers: its session uses them, or after an error they are released. */
 void server_opened(struct mcp *, const struct message *response);
-/* To be called after the response to a prompt of this session: reports its servers to which no shim has connected. */
-void server_prompted(struct mcp *, struct slice session);
+/*
+ * To be called after the response to a prompt of this session, which ends the turn in version 1, and at its state idle, which does so in
+ * version 2: at the end of a turn reports the session's servers to which no shim has connected.
+ */
+void server_turn(struct mcp *, struct slice session, bool response);
 /* To be called after a session was closed: releases its servers. */
 void server_closed(struct mcp *, struct slice session);
 /* Notes that a connection uses the server no more, and frees the server after its last use. */

@@ -22,6 +22,7 @@ struct use {
 	struct server *server;
 	struct buf request; /* the id of the request that declares the server; empty: the request has its response */
 	struct buf session; /* a JSON string; empty: not known */
+	bool prompted;      /* the agent has accepted a prompt of this session */
 };
 
 /* --- the directory of the sockets --- */
@@ -267,13 +268,17 @@ server_opened(struct mcp *m, const struct message *response)
 }
 
 void
-server_prompted(struct mcp *m, struct slice session)
+server_turn(struct mcp *m, struct slice session, bool response)
 {
 	struct use *u;
 
-	LL_FOREACH(m->uses, u)
-		if (json_string_eq(buf_slice(&u->session), session))
+	LL_FOREACH(m->uses, u) {
+		if (!json_string_eq(buf_slice(&u->session), session))
+			continue;
+		u->prompted |= response;
+		if (u->prompted && response != m->v2)
 			unused_expired(u->server);
+	}
 }
 
 void
