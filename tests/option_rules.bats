@@ -132,6 +132,9 @@ refused() {
 	refused '--connect does not go with a command' mcp --connect x -- cat
 	refused '--connect does not go with --provide' mcp --connect x --provide a=b
 	refused '--connect does not go with --timeout' mcp --timeout 1s --connect x
+	refused '--connect does not go with --max-line' mcp --connect x --max-line 5
+	refused '--connect does not go with --way' mcp --connect x --way pipe
+	refused '--connect does not go with --grace' mcp --connect x --grace 1s
 	refused '--control-hop requires --control' conduct --control-hop 1 -- cat
 }
 

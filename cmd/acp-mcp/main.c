@@ -73,7 +73,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_rule rules[] = {
-	{"--connect", NULL, "a command|--provide|--dialect|--max-connections|--timeout|--socket-dir"},
+	{"--connect", NULL, "a command|--provide|--dialect|--max-connections|--timeout|--socket-dir|--max-line|--way|--grace"},
 	{NULL, NULL, NULL},
 };
 
