@@ -56,6 +56,19 @@ teardown() {
 	[ ! -s a.out ]
 }
 
+@test "a shim whose standard output cannot be written says so, and exits with 125; an agent that reads no more has left" {
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	bridge acp-mcp --provide "x=$SERVER x"
+	initialize
+	session s '[]'
+	path=$(socket)
+	run -125 sh -c 'exec acp-mcp --connect "$1" >/dev/full' - "$path" <<<'{"id":1,"method":"ping"}'
+	assert_output 'acp-mcp: writing to the agent: No space left on device'
+	run -0 --separate-stderr bash -c 'exec acp-mcp --connect "$1" > >(exec true)' - "$path" <<<'{"id":1,"method":"ping"}'
+	assert_equal "$stderr" ''
+	finish
+}
+
 # bats test_tags=slow
 @test "a shim that is killed: its provider gets a disconnect, and the others go on" {
 	begin "$OLD"

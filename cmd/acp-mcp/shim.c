@@ -34,6 +34,7 @@ static void
 on_event(void *arg, enum endpoint_event event)
 {
 	struct shim *s = arg;
+	int error = s->endpoint.out.error;
 
 	endpoint_pause(&s->other->endpoint, s->endpoint.out.full);
 	if (event == ENDPOINT_ENDED) {
@@ -43,6 +44,8 @@ on_event(void *arg, enum endpoint_event event)
 		endpoint_finish(&s->other->endpoint);
 	}
 	/* Nothing more can be sent to the agent. */
+	if (event == ENDPOINT_CLOSED && !s->path && error && error != EPIPE && error != ECONNRESET)
+		cli_die(EXIT_FAILED, tool_name, "writing to the agent: %s", strerror(error));
 	if (event == ENDPOINT_CLOSED && !s->path)
 		loop_stop(s->endpoint.loop);
 }
