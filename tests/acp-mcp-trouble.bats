@@ -258,6 +258,21 @@ teardown() {
 	run -127 acp-mcp -- ./no-such-agent
 }
 
+@test "the request of a response in an array gets an error, and the next one a response" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	client '{"id":"q","method":"mcp/message","params":{"connectionId":"c","method":"roots/list"}}'
+	id=$(await a.out '.method == "roots/list"' | jq -c .id)
+	mcp a "[{\"id\":99,\"result\":{}},{\"id\":$id,\"result\":{}},{\"id\":\"r\",\"method\":\"m\"}]"
+	assert_equal "$(await out '.id == "q"' | jq -c .error)" '{"code":-32603,"message":"acp-mcp: the response is in an array"}'
+	await a.out '.id == "r" and .error.code == -32600'
+	client '{"id":"q2","method":"mcp/message","params":{"connectionId":"c","method":"ping"}}'
+	mcp a "{\"id\":$(await a.out '.method == "ping"' | jq -c .id),\"result\":{}}"
+	await out '.id == "q2" and .result'
+	finish
+	[ "$(grep -c null a.out)" -eq 0 ]
+}
+
 # bats test_tags=slow
 @test "what is longer than --max-line, or not a message, gets an error: a server's result and the agent's request" {
 	# The id comes first, or last, as some servers write it.

@@ -49,18 +49,20 @@ respond_to_noise(struct conn *c, struct slice line)
 {
 	struct slice id, item;
 	enum msg_kind meant = msg_guess_kind(line, &id);
-	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL;
+	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL, *in_array;
 	bool responded = false;
 	struct msg m;
 
 	if (c->over || c->ended)
 		return;
-	/* The requests of an array: MCP 2025-03-26 had batches. */
+	/* The requests and responses of an array: MCP 2025-03-26 had batches. */
 	for (struct json_iter it = {.in = line}; meant == MSG_REQUEST && json_item(&it, &item);) {
-		if (msg_scan(item, &m, NULL) != MSG_REQUEST)
-			continue;
-		conn_reply_error(c, m.id, ACP_ERR_INVALID_REQUEST, "acp-mcp: a request in an array");
-		responded = true;
+		msg_scan(item, &m, NULL);
+		if (m.kind == MSG_REQUEST)
+			conn_reply_error(c, m.id, ACP_ERR_INVALID_REQUEST, "acp-mcp: a request in an array");
+		if (m.kind == MSG_RESPONSE && (in_array = conn_find_ask(c, m.id)))
+			conn_refuse(c, in_array, ACP_ERR_INTERNAL, "acp-mcp: the response is in an array");
+		responded |= m.kind == MSG_REQUEST || m.kind == MSG_RESPONSE;
 	}
 	if (meant == MSG_REQUEST && !responded)
 		conn_reply_error(c, id, ACP_ERR_INVALID_REQUEST, "acp-mcp: the request is not a message, or longer than --max-line");
