@@ -212,13 +212,14 @@ teardown() {
 	leaves_nobody
 }
 
-@test "an open request does not delay the end: it gets an error when the client leaves" {
+@test "an open request does not delay the end: it gets an error when the client leaves, and is cancelled at the agent" {
 	begin "$OLD" --grace 60s
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
 	client '{"id":"q","method":"mcp/message","params":{"connectionId":"c","method":"sampling/createMessage"}}'
-	await a.out '.method == "sampling/createMessage"'
+	id=$(await a.out '.method == "sampling/createMessage"' | jq -c .id)
 	exec 8>&-
 	await out '.id == "q" and .error.code == -32800'
+	await a.out ".method == \"notifications/cancelled\" and .params.requestId == $id"
 	unshim a
 	finish
 	[ ! -s err ]

@@ -139,7 +139,7 @@ void conn_drop_calls(struct conn *);
 void call_free(struct mcp *, struct call *);
 /* Responds to all of the connection's asks with this error, and frees them. */
 void conn_refuse_asks(struct conn *, int code, const char *why);
-/* Responds to all asks from the client with an error: the frame closes the agent's input only when it holds no message. */
+/* Cancels all asks from the client, with an error: the frame closes the agent's input only when it holds no message. */
 void conn_client_left(struct mcp *);
 /* Sends mcp/disconnect if there is a connectionId. */
 void conn_disconnect(struct conn *);

@@ -265,14 +265,26 @@ conn_refuse_asks(struct conn *c, int code, const char *why)
 		conn_refuse(c, c->asks, code, why);
 }
 
+/* Cancels an ask, and frees it. Responds at once, because a peer need not respond to a cancelled request. */
+static void
+cancel_ask(struct conn *c, struct ask *a, const char *why)
+{
+	SCOPED struct buf params = {0};
+
+	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, a->number));
+	if (a->sent && !a->listens)
+		conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
+	conn_refuse(c, a, ACP_ERR_CANCELLED, why);
+}
+
 void
 conn_client_left(struct mcp *m)
 {
 	struct conn *c;
 
 	LL_FOREACH(m->conns, c)
-		if (c->dir == ACP_UP)
-			conn_refuse_asks(c, ACP_ERR_CANCELLED, "acp-mcp: the client has left");
+		while (c->dir == ACP_UP && c->asks)
+			cancel_ask(c, c->asks, "acp-mcp: the client has left");
 }
 
 void
@@ -356,7 +368,6 @@ conn_find_ask(const struct conn *c, struct slice id)
 bool
 conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 {
-	SCOPED struct buf params = {0};
 	struct conn *c;
 	struct ask *a;
 
@@ -366,11 +377,7 @@ conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 		LL_FOREACH(c->asks, a) {
 			if (!msg_same_id(a->msg.id, id))
 				continue;
-			mcp_check(m, buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, a->number));
-			if (a->sent && !a->listens)
-				conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
-			/* Responds at once, because a server need not respond to a cancelled request. */
-			conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled");
+			cancel_ask(c, a, "Request cancelled");
 			return true;
 		}
 	}
