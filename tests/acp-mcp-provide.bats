@@ -347,6 +347,20 @@ commands() {
 	assert_equal "$(grep -c 'server "x": a line of the command is not a message' err)" 2
 }
 
+@test "as provider and bridge in one, acp-mcp connects the agent and a command directly: lines pass as they are, at any length" {
+	bridge acp-mcp --max-line 1K --provide "x=sh -c 'echo starting...; printf %02000d 0; echo; cat'"
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	mcp a '[]'
+	wait_for grep -qxF '[]' a.out
+	assert_equal "$(cat a.out)" "$(printf 'starting...\n%02000d\n[]' 0)"
+	unshim a
+	wait "${SHIM[a]}"
+	finish
+	[ ! -s err ]
+}
+
 # bats test_tags=slow
 @test "what is malformed in a message for one of ours is refused" {
 	offer
