@@ -155,7 +155,9 @@ select='{"id":"model","name":"M","type":"select","currentValue":"a","options":[{
 	}
 	ended=',"stopReason":"end_turn"'
 	{ prompt; said user_message m; state running; said agent_message n; state idle "$ended"; } | holds
-	{ prompt; said user_message m; said agent_message n; state idle "$ended"; } | breaks state-running tolerated params.update.state
+	for kind in agent_message '\u0061gent_message'; do
+		{ prompt; said user_message m; said "$kind" n; state idle "$ended"; } | breaks state-running tolerated params.update.state
+	done
 	{ prompt; state running; said agent_message n; state idle "$ended"; } | breaks user-message tolerated params.update.state
 	{ prompt; said user_message m; state running; state idle; } | breaks stop-reason note params.update.stopReason
 	# A state that repeats is not the end of what was just accepted; nor is work without a prompt a prompt.

@@ -533,13 +533,14 @@ teardown() {
 
 @test "usage-turn: a turn without output that has the figures of the one before; a repeated state with others" {
 	usage='"usage":{"totalTokens":3,"inputTokens":1,"outputTokens":2}'
-	output=$(update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}')
-	{ turn <<<"$output"; turn </dev/null | tail -n 2; } | sed "s/\"stopReason\"/$usage,&/" | records >in.rec
+	said=$(update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}')
+	{ turn <<<"$said"; turn </dev/null | tail -n 2; } | sed "s/\"stopReason\"/$usage,&/" | records >in.rec
 	run acp-check -f json --unstable --level note in.rec
 	# breaks usage-turn tolerated
 	assert_equal "$(jq -r '[.rule, .level, .path] | join(" ")' <<<"$output")" 'usage-turn tolerated result.usage'
-	{ turn <<<"$output"; turn <<<"$output" | tail -n 3; } | sed "s/\"stopReason\"/$usage,&/" | records >in.rec
-	acp-check --unstable in.rec
+	{ turn <<<"$said"; turn <<<"${said/agent/\\u0061gent}" | tail -n 3; } | sed "s/\"stopReason\"/$usage,&/" | records >in.rec
+	run -0 acp-check --unstable in.rec
+	refute_output
 	{ v2; state running; state idle ",\"stopReason\":\"end_turn\",$usage"; state idle ",${usage/3/4}"; } | records >in.rec
 	run acp-check -f json --unstable in.rec
 	assert_equal "$(jq -r '[.rule, .level, .path] | join(" ")' <<<"$output")" 'usage-turn tolerated params.update.usage'

@@ -378,11 +378,13 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	struct session *s = seen->session;
 	struct check_session *data = s ? s->data : NULL;
 	struct session_call *call;
+	struct slice kind = json_text(seen->kind, &c->text);
+	bool of_agent = kind.n > 6 && memcmp(kind.p, "agent_", 6) == 0, of_call = kind.n >= 9 && memcmp(kind.p, "tool_call", 9) == 0;
 
-	if (!data || !seen->kind.p)
+	if (!data || !kind.p)
 		return;
-	data->worked |= strncmp(seen->kind.p, "\"agent_", 7) == 0 || strncmp(seen->kind.p, "\"tool_call", 10) == 0;
-	data->spoke |= strncmp(seen->kind.p, "\"agent_", 7) == 0;
+	data->worked |= of_agent || of_call;
+	data->spoke |= of_agent;
 	if (c->conn.version == 2 && json_string_in(seen->kind, of_user))
 		see_user_message(c, data, update.p ? update : seen->members);
 	if (c->conn.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->conn.forgot_session &&
@@ -400,7 +402,7 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	if (json_string_is(seen->kind, "usage_update"))
 		check_usage_update(c, data, update);
 	/* lib/session reports no events of replayed tool calls. */
-	if (!session_is_replayed(s) || strncmp(seen->kind.p, "\"tool_call", 10) != 0 || json_type(json_get(update, "toolCallId")) != JSON_STRING)
+	if (!session_is_replayed(s) || !of_call || json_type(json_get(update, "toolCallId")) != JSON_STRING)
 		return;
 	call = session_call_find(c->watch->sessions, s, json_get(update, "toolCallId"));
 	if (call && !call->data)
