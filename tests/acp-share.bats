@@ -250,6 +250,7 @@ teardown() {
 		def update($s): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $s, update: {sessionUpdate: "session_info_update", title: "t"}}};
 		if .method == "session/load" then
 			update(.params.sessionId), {jsonrpc: "2.0", id} + if .params.cwd == "/none" then {error: {code: -32002, message: "no"}} else {result: {}} end
+		elif .method == "session/prompt" then {jsonrpc: "2.0", id, error: {code: -32002, message: "no"}}
 		elif .method == "session/close" then {jsonrpc: "2.0", id, result: {}}, update(.params.sessionId), update("other")
 		else {jsonrpc: "2.0", id, result: {protocolVersion: 1, sessionId: "s"}} end
 	EOS
@@ -268,6 +269,12 @@ teardown() {
 	say '{"jsonrpc":"2.0","id":5,"method":"session/load","params":{"sessionId":"s","cwd":"/none"}}'
 	hears '"id":5'
 	assert_equal "$(ids)" '["other","s"]'
+	# Nor does a prompt that fails open what is closed, however long it is.
+	say '{"jsonrpc":"2.0","id":6,"method":"session/close","params":{"sessionId":"s"}}'
+	printf -v long '%300000s' ''
+	say '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"'"$long"'"}]}}'
+	hears '"id":7'
+	assert_equal "$(ids)" '["other"]'
 	ends
 }
 

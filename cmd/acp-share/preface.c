@@ -99,25 +99,29 @@ waiting_free(struct preface *p, struct waiting *w)
 {
 	DL_DELETE(p->waiting, w);
 	p->nwaiting--;
-	p->waiting_bytes -= w->request.text.n;
+	p->waiting_bytes -= w->request.text.n + w->id.n;
 	buf_free(&w->request.text);
 	buf_free(&w->id);
 	free(w);
 }
 
+/* Of a request that is too long to be shown to guests, only the id is kept. */
 static void
 wait_for_response(struct preface *p, const struct message *s, bool opens)
 {
-	struct waiting *w = s->line.n <= WAITING_BYTES ? calloc(1, sizeof(*w)) : NULL;
+	struct waiting *w = s->msg.id.n <= WAITING_BYTES ? calloc(1, sizeof(*w)) : NULL;
 
 	if (!w)
 		return;
 	w->opens = opens;
 	DL_APPEND(p->waiting, w);
 	p->nwaiting++;
-	remember(p, &w->request, s);
-	p->waiting_bytes += w->request.text.n;
-	if (buf_add_slice(&w->id, s->msg.id) < 0)
+	w->request.from = s->from;
+	if (s->line.n <= WAITING_BYTES)
+		remember(p, &w->request, s);
+	(void)buf_add_slice(&w->id, s->msg.id);
+	p->waiting_bytes += w->request.text.n + w->id.n;
+	if (w->id.n == 0)
 		waiting_free(p, w);
 	while (p->nwaiting > WAITING || p->waiting_bytes > BYTES)
 		waiting_free(p, p->waiting);
