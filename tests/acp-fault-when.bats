@@ -109,6 +109,10 @@ lost() {
 	assert_equal "$(acp-fault --seed 1 --at 0s --noise 1 --every 5 --report report <in >out; faults)" '[5,"noise"]'
 }
 
+@test "--at with --way pipe needs no message" {
+	run -1 acp-fault --way pipe --at 100ms --exit-after 1 < <(sleep 5)
+}
+
 # bats test_tags=slow
 @test "--at: an agent that says nothing is stopped by the clock" {
 	run -1 acp-fault --at 100ms --exit-after 1 -- sleep 1000 < <(sleep 5)
