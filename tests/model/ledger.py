@@ -134,10 +134,14 @@ class Client(threading.Thread):
 
 def tear(ledger, r, stop):
     while not stop.wait(r.random() * .05):
-        with open(ledger, "ab") as f:
+        text = b'{"acp-ledger":1,"time":"2026-11-24T03:56:24.123456Z","session":"torn","turns":1,"cost":[{"amount":99'
+        text = text[:1 + r.randrange(len(text))]
+        with open(ledger, "ab+") as f:
             fcntl.flock(f, fcntl.LOCK_EX)
-            text = b'{"acp-ledger":1,"time":"2026-11-24T03:56:24.123456Z","session":"torn","turns":1,"cost":[{"amount":99'
-            f.write(text[:1 + r.randrange(len(text))])
+            f.seek(0)
+            # Whoever writes cuts off first what is torn; a file that begins with two torn lines would be no ledger.
+            if f.read()[-1:] in (b"", b"\n"):
+                f.write(text)
 
 
 def main(seed, processes, turns):
