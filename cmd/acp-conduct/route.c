@@ -165,7 +165,7 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 			send_dropped(p, "a response to no open request", m->id);
 		return;
 	}
-	port_count_time(p, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN);
+	port_count_time(p, acp_back(c->dir));
 	if (init_refused(p, c, m))
 		return;
 	if (c->what == ACP_INITIALIZE)

@@ -5,12 +5,6 @@
 
 #include "logs.h"
 
-static enum acp_direction
-back(enum acp_direction dir)
-{
-	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
-}
-
 /* --- lines --- */
 
 static bool
@@ -176,8 +170,8 @@ send_refusal(struct port *p, const struct msg *m, const struct routed *routed, i
 		read_no_memory(p->route);
 	} else {
 		if (routed->to)
-			logs_made(p->route->logs, routed->to, p, back(routed->dir), buf_slice(&text), msg_session(&routed->inner));
-		send_own_response(p, back(routed->dir), &text);
+			logs_made(p->route->logs, routed->to, p, acp_back(routed->dir), buf_slice(&text), msg_session(&routed->inner));
+		send_own_response(p, acp_back(routed->dir), &text);
 	}
 }
 
@@ -209,7 +203,7 @@ send_list_peers(const struct port *proxy, struct slice result, struct splices *s
 void
 send_response(struct call *c, struct block *block, struct slice text, const struct msg *m)
 {
-	enum acp_direction dir = back(c->dir);
+	enum acp_direction dir = acp_back(c->dir);
 	struct splices s = {.n = 0};
 	struct buf *with = &c->to->route->with;
 	struct port *to = c->from;

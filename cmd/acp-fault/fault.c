@@ -111,7 +111,7 @@ send_end(struct fault_state *x, enum acp_direction dir, struct parcel *p)
 static bool
 is_blocked(const struct fault_state *x, enum acp_direction dir)
 {
-	const struct parcel *other = x->tracks[dir == ACP_DOWN ? ACP_UP : ACP_DOWN].queue.first;
+	const struct parcel *other = x->tracks[acp_back(dir)].queue.first;
 
 	return frame_is_shared(x->frame) && other && other->sent > 0;
 }

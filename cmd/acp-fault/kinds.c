@@ -333,7 +333,7 @@ answer(struct work *w)
 	if (msg_make_error(&text, buf_slice(&w->track->id), a->code, a->text, slice(NULL, 0)) || json_quote(slice_of(a->text), &message))
 		return -1;
 	report(w, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
-	return frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
+	return frame_send(w->x->frame, acp_back(w->dir), buf_slice(&text));
 }
 
 /* --- faults in the bytes of a line --- */

@@ -316,7 +316,7 @@ stop_directions(struct mcp *m)
 			stop_timer(c, &c->stall_timer);
 			continue;
 		}
-		stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
+		stop[acp_back(c->dir)] = true;
 		if (!c->stall_timer.added) {
 			c->last_written = c->peer.out.written;
 			loop_add_timer(frame_loop(c->mcp->frame), &c->stall_timer, m->options->timeout);

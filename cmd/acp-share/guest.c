@@ -255,7 +255,7 @@ guests_response(struct share *s, void *tag, const struct message *message)
 	SCOPED struct buf text = {0}, record = {0};
 	bool failed;
 
-	share_show(s, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, message, g);
+	share_show(s, acp_back(c->dir), message, g);
 	if (g) {
 		splice_value(&with, message->msg.id, buf_slice(&c->id));
 		failed = splice_write(message->msg.text, with.at, with.n, &text)

@@ -10,6 +10,13 @@ enum acp_side { ACP_UNKNOWN, ACP_CLIENT, ACP_AGENT };
 /* The two directions: client to agent, agent to client. */
 enum acp_direction { ACP_DOWN, ACP_UP, ACP_DIRECTIONS };
 
+/* The other direction. */
+static inline enum acp_direction
+acp_back(enum acp_direction dir)
+{
+	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
+}
+
 /* The methods that a tool handles in a special way; all others are ACP_OTHER. */
 enum acp_method {
 	ACP_OTHER,

@@ -19,12 +19,6 @@ direction_from(enum acp_direction dir)
 	return dir == ACP_UP ? ACP_AGENT : ACP_CLIENT;
 }
 
-enum acp_direction
-direction_back(enum acp_direction dir)
-{
-	return dir == ACP_UP ? ACP_DOWN : ACP_UP;
-}
-
 const char *
 side_input(const struct side *s)
 {

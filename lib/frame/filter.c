@@ -192,7 +192,7 @@ int
 frame_put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 {
 	struct endpoint *to = &f->to[dir]->end;
-	struct side *back = f->from[direction_back(dir)];
+	struct side *back = f->from[acp_back(dir)];
 	uint64_t before = output_total(&to->out);
 	int r = (!more && output_end_line(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
@@ -263,7 +263,7 @@ frame_close(struct frame *f, enum acp_direction dir)
 static int
 reply(struct frame *f, const struct held *h, const struct buf *text, int made)
 {
-	return made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->delivery->dir), buf_slice(text), NULL);
+	return made < 0 ? -1 : message_put(f, acp_back(h ? h->dir : f->delivery->dir), buf_slice(text), NULL);
 }
 
 static struct slice
@@ -316,7 +316,7 @@ frame_respond(struct frame *f, struct request *r, struct slice response)
 	if (splice_write(response, s.at, s.n, &text) < 0)
 		return -1;
 	frame_settle(f);
-	return message_put(f, direction_back(direction_of(r->from)), buf_slice(&text), NULL);
+	return message_put(f, acp_back(direction_of(r->from)), buf_slice(&text), NULL);
 }
 
 /* --- the timer, the loop, the state --- */

@@ -75,7 +75,7 @@ side_line(void *arg, enum input_got got, const struct line *line)
 
 	if (f->failed || f->exiting)
 		return true;
-	back = &f->to[direction_back(s->dir)]->end.out;
+	back = &f->to[acp_back(s->dir)]->end.out;
 	if (!s->reading)
 		s->before = output_total(back);
 	s->reading = true;
@@ -91,7 +91,7 @@ side_line(void *arg, enum input_got got, const struct line *line)
 static void
 couple(struct side *s)
 {
-	const struct side *back = s->frame->to[direction_back(s->dir)];
+	const struct side *back = s->frame->to[acp_back(s->dir)];
 	const struct output *out = &back->end.out;
 
 	if (s->reading)
@@ -267,7 +267,7 @@ pace(struct frame *f, struct side *s)
 
 	if (!s->frame)
 		return;
-	if (s->coupled && !f->to[direction_back(s->dir)]->end.out.full)
+	if (s->coupled && !f->to[acp_back(s->dir)]->end.out.full)
 		s->coupled = false;
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (s == f->from[dir] && endpoint_can_write(&f->to[dir]->end))

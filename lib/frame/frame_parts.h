@@ -150,7 +150,6 @@ struct frame {
 /* common.c: small functions for all files. */
 enum acp_side direction_from(enum acp_direction);
 enum acp_direction direction_of(enum acp_side from);
-enum acp_direction direction_back(enum acp_direction);
 const char *side_input(const struct side *);
 struct pending *pending_of(struct request *);
 /* Detaches a request from its held message: a peer may respond even to a request that the filter still holds. */

@@ -321,7 +321,7 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 		return replace_response(s, number, id);
 	if (msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0)) < 0)
 		return -1;
-	return line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
+	return line_put(s->frame, acp_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
 }
 
 /* Is noise discarded? With --clean, in a proxy chain, and by filters that do more than watch. */

@@ -101,7 +101,7 @@ route_cancel(struct frame *f, const struct msg *m, struct plain *p)
 	h = r ? NULL : held_response(f, id);
 	if (!r && !h)
 		return 1;
-	p->dir = r ? direction_of(r->from) : direction_back(h->dir);
+	p->dir = r ? direction_of(r->from) : acp_back(h->dir);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ route_response(struct frame *f, const struct msg *m, struct plain *p)
 		return 1;
 	}
 	p->request = r;
-	p->dir = direction_back(direction_of(r->from));
+	p->dir = acp_back(direction_of(r->from));
 	splice_value(&p->splices, m->id, r->id);
 	p->msg.id = r->id;
 	return 0;
