@@ -271,3 +271,32 @@ no_proxy() {
 		assert_output $'["request","Client"]\n["response","Proxy(0)"]'
 	done
 }
+
+@test "--record has how a dead component's request is withdrawn, and the response that is discarded, under the component's id" {
+	cat >agent.jq <<-'EOS'
+		{jsonrpc: "2.0", id: (.id // .params.requestId)} +
+			if .method == "initialize" then {result: {protocolVersion: 1}} elif .method == "session/new" then {result: {sessionId: "s"}}
+			elif .method == "$/cancel_request" then {result: {stopReason: "cancelled"}}
+			elif .params.prompt == [] then {result: {stopReason: "end_turn"}} else empty end
+	EOS
+	for kind in -f -p; do
+		rm -f agent.log r.rec
+		start --no-mcp --record r.rec $kind 'acp-tap -o /dev/null' -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}'
+		gets '"sessionId":"s"'
+		say '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"a"}]}}'
+		reads session/prompt
+		kill -KILL "$(pid_of acp-tap)"
+		await_line r.rec grep -F '"cancelled"' >/dev/null
+		say '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		gets '"id":2,"result"'
+		ends 0
+		id=$(jq -r 'select(.at == 1 and .msg.method == "session/prompt").msg.id' r.rec | head -n 1)
+		run jq -c --argjson id "$id" 'select(.at == 1 and (.msg.params.requestId == $id or .msg.method == "session/cancel" or .msg.result.stopReason == "cancelled"))
+			| [.from, .msg.method, .msg.params.requestId // .msg.id]' r.rec
+		assert_output "[\"client\",\"\$/cancel_request\",$id]"$'\n["client","session/cancel",null]\n["agent",null,'"$id]"
+		run -0 acp-check --hop 1 r.rec
+		refute_output
+	done
+}

@@ -145,8 +145,6 @@ init_again(struct component *component)
 	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
 		m.what = ACP_INITIALIZE;
 		c = call_new(NULL, p, ACP_DOWN, &m);
-		if (c)
-			c->own = true;
 	}
 	if (c)
 		ask(p, c);
@@ -275,14 +273,14 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 	SCOPED struct buf with = {0};
 	struct port *to;
 
-	if (c->own && m->error.p) {
+	if (!c->sender && m->error.p) {
 		report_line(&r->chain->report, "%s: refused to initialize after its restart; killed: %.*s", p->name,
 			(int)(m->error.n < 200 ? m->error.n : 200), m->error.p);
 		proc_signal(component->process.pid, SIGKILL);
 		return;
 	}
 	/* A later process of the proxy gets this result when it initializes the same successor or peer. */
-	to = c->own ? NULL : port_peer(p) ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
+	to = !c->sender ? NULL : port_peer(p) ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
 	if (to)
 		to->init.response.n = 0;
 	if (to && m->result.p &&

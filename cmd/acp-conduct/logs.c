@@ -244,16 +244,6 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 }
 
 void
-logs_made(struct logs *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text, struct slice session)
-{
-	struct splices none = {.n = 0};
-	struct msg m;
-
-	if (l && msg_scan(text, &m, NULL) != MSG_NOISE)
-		logs_message(l, from, to, dir, text, &none, &m, session);
-}
-
-void
 logs_noise(struct logs *l, const struct port *from, struct slice text)
 {
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;

@@ -18,8 +18,6 @@ struct logs *logs_open(struct route *, const char *trace, const char *record, ch
  */
 void logs_message(struct logs *, const struct port *from, const struct port *to, enum acp_direction, struct slice text,
 	const struct splices *, const struct msg *plain, struct slice session);
-/* Logs a message that acp-conduct itself has made, without an envelope. Does nothing if logs is NULL. */
-void logs_made(struct logs *, const struct port *from, const struct port *to, enum acp_direction, struct slice text, struct slice session);
 /* Logs a line that is not a message. Does nothing if logs is NULL. */
 void logs_noise(struct logs *, const struct port *from, struct slice text);
 /* Writes the queued records, closes the files and frees the logs. Returns 0, or -1 if records were lost. */

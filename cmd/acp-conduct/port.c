@@ -42,7 +42,7 @@ call_new(struct port *from, struct port *to, enum acp_direction dir, const struc
 
 	if (!c)
 		return NULL;
-	*c = (struct call){.to = to, .from = from, .dir = dir, .what = m->what};
+	*c = (struct call){.to = to, .from = from, .sender = from, .dir = dir, .what = m->what};
 	p = c->bytes;
 	c->origin = slice_keep(&p, m->id);
 	c->session = slice_keep(&p, session);

@@ -281,6 +281,8 @@ forward_past(struct port *gone, struct slice text)
 	if (c)
 		routed.inner.id = c->origin;
 	next = send_message(from, NULL, text, &m, &routed);
+	if (next)
+		next->sender = c->sender;
 	if (next && c->cancelled)
 		send_cancel(next);
 	if (c)

@@ -26,7 +26,7 @@ struct call {
 	uint64_t id;          /* on its new hop */
 	struct port *to;
 	struct port *from;    /* NULL: its sender has died, so the response goes nowhere; or the request is acp-conduct's own */
-	bool own;             /* acp-conduct itself sends it to a restarted component */
+	struct port *sender;  /* its sender, also when he has died; NULL: acp-conduct itself, to a restarted component */
 	bool unread;          /* the process of `to` has died without reading it */
 	bool cancelled;
 	enum acp_direction dir;

@@ -1,9 +1,10 @@
 #include "send.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "logs.h"
+
+static const struct splices none;
 
 /* --- lines --- */
 
@@ -16,7 +17,6 @@ wraps(const struct port *to, enum acp_direction dir)
 void
 send_line(const struct outgoing *o)
 {
-	static const struct splices none = {.n = 0};
 	const struct splices *s = o->splices ? o->splices : &none;
 	struct iovec parts[2 * MSG_SPLICES + 1];
 	struct port *to = o->to;
@@ -161,6 +161,7 @@ void
 send_refusal(struct port *p, const struct msg *m, const struct routed *routed, int code, const char *why, struct slice data)
 {
 	struct buf text = {0};
+	struct msg made;
 
 	if (m->kind != MSG_REQUEST) {
 		/* The end of the chain has been reported already. */
@@ -169,8 +170,8 @@ send_refusal(struct port *p, const struct msg *m, const struct routed *routed, i
 	} else if (msg_make_error(&text, m->id, code, why, data) < 0) {
 		read_no_memory(p->route);
 	} else {
-		if (routed->to)
-			logs_made(p->route->logs, routed->to, p, acp_back(routed->dir), buf_slice(&text), msg_session(&routed->inner));
+		if (routed->to && msg_scan(buf_slice(&text), &made, NULL) == MSG_RESPONSE)
+			logs_message(p->route->logs, routed->to, p, acp_back(routed->dir), buf_slice(&text), &none, &made, msg_session(&routed->inner));
 		send_own_response(p, acp_back(routed->dir), &text);
 	}
 }
@@ -209,11 +210,12 @@ send_response(struct call *c, struct block *block, struct slice text, const stru
 	struct port *to = c->from;
 	struct msg plain = *m;
 
+	plain.id = c->origin;
+	plain.what = c->what;
+	splice_value(&s, m->id, c->origin);
+	if (c->sender)
+		logs_message(c->to->route->logs, c->to, c->sender, dir, text, &s, &plain, c->session);
 	if (to) {
-		plain.id = c->origin;
-		plain.what = c->what;
-		splice_value(&s, m->id, c->origin);
-		logs_message(to->route->logs, c->to, to, dir, text, &s, &plain, c->session);
 		with->n = 0;
 		if (c->what == ACP_INITIALIZE && !port_peer(c->to) && send_list_peers(to, m->result, &s, with) < 0)
 			read_no_memory(to->route);
@@ -252,23 +254,44 @@ send_all_ended(struct port *p)
 		send_ended(p->calls.open);
 }
 
+/* --- requests whose sender has died --- */
+
+/* Makes a notification with one member. Logs it as the sender's if he has died. Returns false out of memory. */
+static bool
+make_notification(const struct call *c, enum acp_method what, const char *member, struct slice value, struct buf *text, struct msg *m)
+{
+	SCOPED struct buf params = {0};
+
+	if (json_format(&params, "{\"%s\":%b}", member, value) < 0 ||
+		msg_make_notification(text, acp_name(what, ACP_PLAIN), buf_slice(&params)) < 0 ||
+		msg_scan(buf_slice(text), m, NULL) != MSG_NOTIFICATION) {
+		read_no_memory(c->to->route);
+		return false;
+	}
+	if (!c->from)
+		logs_message(c->to->route->logs, c->sender, c->to, c->dir, buf_slice(text), &none, m, c->session);
+	return true;
+}
+
 /* Not MSG_NOTIFICATION, because notifications count as lost when a component dies. A cancel is void without its request. */
 void
 send_cancel(const struct call *c)
 {
-	SCOPED struct buf params = {0}, text = {0};
+	struct splices s = {.n = 0};
+	SCOPED struct buf text = {0};
+	char number[SLICE_DIGITS];
+	struct msg m;
 
-	if (buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id) < 0 ||
-		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) < 0)
-		read_no_memory(c->to->route);
-	else
-		send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = buf_slice(&text)});
+	if (!make_notification(c, ACP_CANCEL_REQUEST, acp_request_id, c->origin, &text, &m))
+		return;
+	splice_value(&s, json_get(m.params, acp_request_id), slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = buf_slice(&text), .splices = &s});
 }
 
 void
 send_withdrawal(struct port *from)
 {
-	SCOPED struct buf params = {0}, text = {0};
+	SCOPED struct buf text = {0};
 	struct routed routed = {.dir = ACP_DOWN};
 	struct call *c;
 
@@ -277,15 +300,10 @@ send_withdrawal(struct port *from)
 		if (!c->cancelled)
 			send_cancel(c);
 		c->cancelled = true;
-		if (c->what != ACP_SESSION_PROMPT || c->dir != ACP_DOWN || !c->session.p)
-			continue;
-		params.n = text.n = 0;
 		routed.to = c->to;
-		if (buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)c->session.n, c->session.p) < 0 ||
-			msg_make_notification(&text, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)) < 0 ||
-			msg_scan(buf_slice(&text), &routed.inner, NULL) != MSG_NOTIFICATION)
-			read_no_memory(c->to->route);
-		else
+		text.n = 0;
+		if (c->what == ACP_SESSION_PROMPT && c->dir == ACP_DOWN && c->session.p &&
+			make_notification(c, ACP_SESSION_CANCEL, acp_session_id, c->session, &text, &routed.inner))
 			send_message(NULL, NULL, buf_slice(&text), &routed.inner, &routed);
 	}
 }
