@@ -347,6 +347,33 @@ component() {
 	assert_output $'got:0\nagent.log:0'
 }
 
+@test "a restarted proxy that asks the client something before it is ready gets the response, whatever comes before that" {
+	component proxy 2 <<-'EOS'
+		(($(wc -l <proxy.lives) == 2)) || exec acp-tap -o /dev/null
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":"ask","method":"q"}'
+		while IFS= read -r response && [[ $response != *'"ask"'* ]]; do :; done
+		id=${line#*'"id":'}
+		echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%,*},\"result\":{}}"
+		exec cat >rest
+	EOS
+	touch rest
+	start --no-mcp --init-timeout 5s -p ./proxy -- ./agent
+	begin
+	kill -KILL "$(<proxy.lives)"
+	says 'proxy: died .*restarted'
+	printf -v long '%100000s' ''
+	for i in {1..20}; do
+		printf '{"jsonrpc":"2.0","method":"note","params":["%s"]}\n' "$long"
+	done >notes
+	timeout 60 cat notes >&9
+	gets '"q"'
+	say '{"jsonrpc":"2.0","id":1,"result":{}}'
+	came() { [[ $(wc -l <rest) == 20 ]]; }
+	wait_for came
+	ends 0
+}
+
 # --- memory
 
 # forwarding NAME: a filter that passes lines on, survives that nobody reads them, and ends with status 5 at SIGUSR1.

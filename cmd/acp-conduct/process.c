@@ -451,8 +451,7 @@ process_event(void *arg, enum endpoint_event event)
 		p->queue.own = false;
 		r->flow_changed = true;
 	}
-	if (event != ENDPOINT_READ)
-		port_queue_changed(p);
+	port_queue_changed(p);
 	end_follow(r->chain);
 }
 
