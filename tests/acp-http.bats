@@ -598,6 +598,13 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_line --index 0 "$request"
 }
 
+@test "of several --listen the last one counts, with all that it says" {
+	serve_at tcp:0 --listen 0.0.0.0:0 --listen 0 -- cat
+	assert grep -q '^acp-http: listening at http://127.0.0.1:' server
+	serve_at 0.0.0.0:0 --listen tcp:0 -- cat
+	assert grep -q '^acp-http: listening at tcp://127.0.0.1:' server
+}
+
 # bats test_tags=slow
 @test "--max-connections beyond what the descriptors allow is refused at the start" {
 	run bash -c 'ulimit -n 256; acp-http --listen 0 --max-connections 100 -- cat'

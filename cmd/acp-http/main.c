@@ -120,13 +120,11 @@ parse_listen(const struct cli_argument *t)
 	port = strtol(o->port, &end, 10);
 	if (*o->port < '0' || *o->port > '9' || *end || port > 65535 || colon == text)
 		cli_wrong(t, "expected [ADDR:]PORT, such as 8080 or 127.0.0.1:8080");
-	if (!colon)
-		return;
-	*colon = '\0';
-	o->plain = strcmp(text, "tcp") == 0;
-	if (!o->plain)
-		o->address = text;
-	if (*text == '[' && colon[-1] == ']') {
+	if (colon)
+		*colon = '\0';
+	o->plain = colon && strcmp(text, "tcp") == 0;
+	o->address = colon && !o->plain ? text : NULL;
+	if (o->address && *text == '[' && colon[-1] == ']') {
 		colon[-1] = '\0';
 		o->address = text + 1;
 	}
