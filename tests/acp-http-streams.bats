@@ -628,6 +628,22 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$(jq -c '[.id, .error.message]' <<<"$output")" '[2,"initialize has to come first"]'
 }
 
+@test "the member connectionId of the result of initialize is removed wherever it is, and nothing else" {
+	local result expected
+	while read -r result expected; do
+		behind reply "{\"jsonrpc\":\"2.0\", \"id\":1,\"result\":${result//_/ }}"
+		run --separate-stderr acp-http --connect "$URL" <<<"$initialize"
+		assert_success
+		assert_equal "$output" "{\"jsonrpc\":\"2.0\", \"id\":1,\"result\":${expected//_/ }}"
+	done <<-'E'
+		{_"connectionId"_:_"c1"_,_"a":1} {__"a":1}
+		{"a":1,_"connectionId":_"c1"_} {"a":1_}
+		{"a":1,"connectionId":"c1","b":{"connectionId":"c1"}} {"a":1,"b":{"connectionId":"c1"}}
+		{_"connectionId":"c1"_} {__}
+		{"connectionId":"c2","a":1} {"connectionId":"c2","a":1}
+	E
+}
+
 @test "a message whose session id does not fit in a header is not sent: a request gets an error, a notification a line on stderr" {
 	local id n=1
 	serve -- "${agent[@]}"

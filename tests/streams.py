@@ -782,13 +782,13 @@ def server(portfile, *steps):
     its connection ends), or "late" (the same, and the message's response comes after the next POST), or "hold" (its response comes after the next POST for another
     session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
     (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
-    then its message has a response). Before the steps "busy SESSION" (each GET for it gets 503), "deny SESSION" (403) or "mute SESSION"
-    (nothing) may stand; "-" is the connection. A message of more than 100 KB is read slowly, and the response to such an initialize is sent
-    slowly. What was posted and opened is printed, a line each.
+    then its message has a response). Before the steps "busy SESSION" (each GET for it gets 503), "deny SESSION" (403), "mute SESSION"
+    (nothing; "-" is the connection) or "reply TEXT" (what initialize gets) may stand. A message of more than 100 KB is read slowly, and the
+    response to such an initialize is sent slowly. What was posted and opened is printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
-    closed = steps[:2] if steps and steps[0] in ('busy', 'deny', 'mute') else []
-    steps = steps[len(closed):]
+    first, what = steps[:2] if steps and steps[0] in ('busy', 'deny', 'mute', 'reply') else ('', '')
+    steps = steps[2:] if first else steps
     state = {'forgotten': False, 'brief': False}
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -828,8 +828,8 @@ def server(portfile, *steps):
                     time.sleep(0.1)
                 return
             if m.get('method') == 'initialize':
-                self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
-                           [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
+                out = what if first == 'reply' else json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}})
+                self.reply(200, out.encode(), [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
                 return
             if step == 'hold':
                 held.append(self.headers.get('Acp-Session-Id'))
@@ -885,10 +885,10 @@ def server(portfile, *steps):
             if state.get('refused') and session != '-':
                 self.reply(403)
                 return
-            if closed and session in closed:
-                if closed[0] == 'mute':
+            if first in ('busy', 'deny', 'mute') and session == what:
+                if first == 'mute':
                     time.sleep(PATIENCE)
-                self.reply({'busy': 503, 'mute': 503, 'deny': 403}[closed[0]])
+                self.reply(403 if first == 'deny' else 503)
                 return
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream')

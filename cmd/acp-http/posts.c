@@ -374,18 +374,37 @@ stream_steer(struct stream *s)
 
 /* --- POSTs --- */
 
+/* Removes the member connectionId, which acp-http --listen adds to the result, with one of the commas beside it. */
+static void
+remove_connection_id(struct splices *splices, struct slice result, const char *id)
+{
+	struct json_iter members = {.in = result};
+	struct slice key, value;
+	const char *before = NULL, *end, *comma;
+
+	for (; json_next(&members, &key, &value); before = end) {
+		end = value.p + value.n;
+		if (!json_string_is(key, acp_connection_id) || !json_string_is(value, id))
+			continue;
+		for (comma = end; byte_is_space(*comma); comma++)
+			;
+		if (!before && *comma == ',')
+			end = comma + 1;
+		splice_value(splices, slice_between(before ? before : key.p, end), slice("", 0));
+		return;
+	}
+}
+
 /* Forwards the response to initialize, without the member that acp-http --listen adds to the result. */
 static void
 deliver_initialized(struct post *post, const char *id)
 {
-	SCOPED struct buf text = {0}, member = {0};
+	SCOPED struct buf text = {0};
 	struct splices splices = {0};
 	struct msg m;
 
-	if (msg_scan(buf_slice(&post->reply), &m, NULL) == MSG_RESPONSE && m.result.p &&
-		buf_printf(&member, "{\"connectionId\":\"%s\"", id) == 0 && m.result.n > member.n &&
-		memcmp(m.result.p, member.p, member.n) == 0)
-		splice_value(&splices, slice(m.result.p + 1, member.n - 1 + (m.result.p[member.n] == ',')), slice("", 0));
+	if (msg_scan(buf_slice(&post->reply), &m, NULL) == MSG_RESPONSE && json_type(m.result) == JSON_OBJECT)
+		remove_connection_id(&splices, m.result, id);
 	if (splice_write(buf_slice(&post->reply), splices.at, splices.n, &text) == 0)
 		stream_message(post->client, &text);
 	else
