@@ -628,6 +628,23 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$(jq -c '[.id, .error.message]' <<<"$output")" '[2,"initialize has to come first"]'
 }
 
+@test "a response to initialize that is none: an error for each request, a line says why, and status 1" {
+	local reply why
+	while read -r why reply; do
+		behind reply "$reply"
+		run --separate-stderr acp-http --connect "$URL" --max-line 1K < <(printf '%s\n' "$initialize" "$new"; exec sleep 600)
+		assert_failure 1
+		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output" | xargs)" '[1,-32603] [2,-32603]'
+		assert_equal "$stderr" "acp-http: $URL: cannot connect: the response to initialize is not valid: ${why//_/ }"
+	done <<-E
+		expected_a_value
+		expected_a_value hello
+		it_is_no_response_to_this_request {"jsonrpc":"2.0","id":77,"result":{}}
+		it_is_no_response_to_this_request {"jsonrpc":"2.0","id":1,"method":"_m"}
+		longer_than_--max-line {"jsonrpc":"2.0","id":1,"result":{"x":"$(printf '%01000d' 0)"}}
+	E
+}
+
 @test "the member connectionId of the result of initialize is removed wherever it is, and nothing else" {
 	local result expected
 	while read -r result expected; do

@@ -411,10 +411,26 @@ deliver_initialized(struct post *post, const char *id)
 		client_over(post->client, "out of memory");
 }
 
+/* Why the reply to a POST is not the response to its request; NULL: it is. */
+static const char *
+wrong_response(const struct post *post)
+{
+	struct json_error error;
+	struct msg asked, m;
+
+	if (post->reply.n > post->client->options->limit)
+		return "longer than --max-line";
+	if (msg_scan(buf_slice(&post->reply), &m, &error) == MSG_NOISE)
+		return error.what;
+	msg_scan(buf_slice(&post->text), &asked, NULL);
+	return m.kind == MSG_RESPONSE && msg_same_id(m.id, asked.id) ? NULL : "it is no response to this request";
+}
+
 static void
 initialized(struct post *post, unsigned status, const char *why)
 {
 	struct client *c = post->client;
+	const char *wrong = wrong_response(post);
 	struct curl_header *h;
 	struct stream *own;
 
@@ -425,6 +441,8 @@ initialized(struct post *post, unsigned status, const char *why)
 	} else if (curl_easy_header(post->put.easy, "acp-connection-id", 0, CURLH_HEADER, -1, &h) != CURLHE_OK) {
 		stream_message(c, &post->reply);
 		client_over(c, "the server has not made a connection");
+	} else if (wrong) {
+		client_over(c, "cannot connect: the response to initialize is not valid: %s", wrong);
 	} else if (!(c->posts.id = strdup(h->value)) || !(own = stream_of(c, slice("", 0)))) {
 		client_over(c, "out of memory");
 	} else {
@@ -485,7 +503,7 @@ static size_t
 reply_bytes(char *from, size_t size, size_t n, void *arg)
 {
 	struct post *post = arg;
-	size_t most = post->stream ? SHOWN : post->client->options->limit, room = most - post->reply.n;
+	size_t most = post->stream ? SHOWN : post->client->options->limit + 1, room = most - post->reply.n;
 
 	post->client->received += size * n;
 	return buf_add(&post->reply, from, size * n < room ? size * n : room) < 0 ? 0 : size * n;
