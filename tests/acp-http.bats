@@ -59,6 +59,16 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 }
 
+@test "--grace: a client that leaves while nothing but pings moves waits no longer" {
+	for scheme in ws http; do
+		serve --ping 50ms -- bash -c 'read -r _; printf "%s\n" "$1"; cat >down' _ "$response"
+		run timeout 20 acp-http --connect "$scheme://127.0.0.1:$PORT/acp" --ping 70ms --grace 300ms <<<"$request
+${request/\"id\":1/\"id\":2}"
+		assert_success
+		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output" | xargs)" '[1,null] [2,-32603]'
+	done
+}
+
 # --- the server ---
 
 @test "the 101 has an Acp-Connection-Id of its own for each connection, and no subprotocol" {

@@ -26,6 +26,7 @@ struct posts {
 	struct stream *streams;       /* a hash of event streams, by session */
 	size_t queued;                /* bytes of the messages in queue */
 	uint64_t sent;                /* bytes of messages that libcurl has */
+	uint64_t comments;            /* bytes of event streams that belong to no message */
 	char *id;                     /* the connection's; NULL before the response to initialize */
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* a transfer has begun: there may be an HTTP/2 connection */
@@ -48,7 +49,7 @@ struct client {
 	bool in_order;            /* the connection has ended in order */
 	bool over;                /* nothing more comes from the server */
 	char why[256];            /* why the connection could not be made, or was lost */
-	uint64_t received, last_moved; /* bytes from the server; bytes both ways when exit_timer was last started */
+	uint64_t received, last_moved; /* bytes from the server; what moved() was when exit_timer was last started */
 
 	/* transfer.c */
 	CURLM *multi;

@@ -243,14 +243,14 @@ connected(void *arg, CURLcode code)
 
 /* --- the end --- */
 
-/* Bytes that the remote end has accepted, and that it has sent. */
+/* Bytes that the remote end has accepted, and that it has sent, without those of pings. */
 static uint64_t
 moved(const struct client *c)
 {
 	uint64_t sent = c->profile == PROFILE_HTTP ? c->posts.sent - transfers_unread(c)
 		: c->profile == PROFILE_WS && c->up ? ws_acked(&c->ws) : c->far.out.written;
 
-	return c->received + sent;
+	return c->received + sent - c->ws.control_bytes - c->posts.comments;
 }
 
 static void
@@ -285,7 +285,7 @@ exit_timer_expired(void *arg)
 
 	if (c->hurried)
 		client_over(c, NULL);
-	c->hurried = now == c->last_moved;
+	c->hurried = (int64_t)(now - c->last_moved) <= 0; /* a ping that is under way makes it less */
 	c->last_moved = now;
 	loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	client_changed(c);

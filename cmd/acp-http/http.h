@@ -133,6 +133,7 @@ struct ws {
 	uint16_t close_code;  /* in the remote peer's close frame; 0: none */
 	bool close_sent;
 	bool closed_by_us;    /* ws_finish began the close */
+	uint64_t control_bytes; /* of control frames, both ways */
 	/* Private. */
 	unsigned char head[14]; /* the header of a frame */
 	size_t nhead;         /* bytes of the header that have come */

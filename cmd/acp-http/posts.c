@@ -243,6 +243,7 @@ stream_receive(struct stream *s, struct slice bytes)
 {
 	const char *p = bytes.p, *end = p + bytes.n, *stop;
 	struct slice line;
+	size_t n;
 
 	for (; p < end; p = stop + 1) {
 		stop = memchr(p, '\n', (size_t)(end - p));
@@ -257,10 +258,12 @@ stream_receive(struct stream *s, struct slice bytes)
 			break;
 		if (s->line.n > 0)
 			line = buf_slice(&s->line);
+		n = s->has_data ? 0 : line.n + 1;
 		if (line.n > 0 && line.p[line.n - 1] == '\r')
 			line.n--;
 		if (stream_line(s, line) < 0)
 			return -1;
+		s->client->posts.comments += s->has_data ? 0 : n;
 		s->line.n = 0;
 		if (s->line.cap > QUEUE_HIGH)
 			buf_free(&s->line);

@@ -50,6 +50,8 @@ put_frame(struct ws *ws, unsigned opcode, struct slice payload)
 		endpoint_abort(ws->far);
 	if (endpoint_put(ws->far, b, slice_between(b->data, (char *)p + payload.n)) < 0)
 		endpoint_abort(ws->far);
+	if (opcode >= OP_CLOSE)
+		ws->control_bytes += (size_t)((char *)p - b->data) + payload.n;
 	block_drop(b);
 }
 
@@ -136,6 +138,8 @@ end_frame(struct ws *ws)
 	unsigned opcode = ws->head[0] & 15;
 	bool fin = ws->head[0] & FIN;
 
+	if (opcode >= OP_CLOSE)
+		ws->control_bytes += ws->nhead + ws->ready;
 	ws->nhead = 0;
 	if (opcode == OP_CLOSE) {
 		receive_close(ws);
