@@ -731,6 +731,16 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	wait_for agents_left 2
 }
 
+@test "--header: one without a value is sent, too, in both profiles" {
+	serve --origin https://a.example -- "${agent[@]}"
+	for URL in "http://127.0.0.1:$PORT/acp" "ws://127.0.0.1:$PORT/acp"; do
+		for header in Origin: 'Origin: '; do
+			run --separate-stderr acp-http --connect "$URL" --header "$header" <<<"$initialize"
+			assert_equal "$stderr" "acp-http: $URL: the server refused with HTTP status 403"
+		done
+	done
+}
+
 # bats test_tags=slow
 @test "a message longer than the client's --max-line: a line says so, the stream is opened again, and the request gets an error" {
 	serve -- jq -c --unbuffered '{jsonrpc, id, result: (if .method == "session/new" then {sessionId: "s"} elif .id == 3 then {x: ("x" * 5000)} else {} end)}'

@@ -259,13 +259,20 @@ transfer_new(struct client *c, struct transfer *t, void (*done)(void *arg, CURLc
 	struct slice left = buf_slice(&c->cookies), line;
 	SCOPED struct buf cookies = {0};
 	CURL *e = curl_easy_init();
+	size_t n;
 
 	*t = (struct transfer){.easy = e, .done = done, .arg = arg};
 	while (line_next(&left, &line))
 		if (line.n > 0)
 			t->failed |= buf_printf(&cookies, "%s%.*s", cookies.n ? "; " : "", (int)line.n, line.p) < 0;
-	for (const char *const *h = o->headers; h && *h; h++)
-		transfer_header(t, "%s", *h);
+	for (const char *const *h = o->headers; h && *h; h++) {
+		/* libcurl sends a header without a value only where a semicolon stands for the colon. */
+		n = strcspn(*h, ":");
+		if (c->profile == PROFILE_HTTP && slice_is_blank(slice_of(*h + n + 1)))
+			transfer_header(t, "%.*s;", (int)n, *h);
+		else
+			transfer_header(t, "%s", *h);
+	}
 	if (o->token.p)
 		transfer_header(t, "Authorization: Bearer %.*s", (int)o->token.n, o->token.p);
 	if (cookies.n > 0)
