@@ -596,6 +596,22 @@ ${request/\"id\":1/\"id\":2}"
 	done
 }
 
+@test "--origin: one that no browser sends is refused" {
+	local origin
+	for origin in http://localhost:3000/ localhost:3000 a.example https://a.example/x 'https://a.example?x' https://u@a.example \
+	    https://a.example:443 http://a.example:080 https://a.example: 'https://*' '*' https:// ''; do
+		run timeout 5 acp-http --listen 0 --origin "$origin" -- cat
+		assert_failure 2
+		assert_output "acp-http: --origin $origin: expected https://HOST[:PORT] as browsers send it: without a slash at the end or a default port"
+	done
+	serve --origin http://localhost:3000 --origin HTTPS://A.example:8443 --origin http://a.example:443 --origin 'http://[::1]:8000' \
+	    --origin null --origin vscode-webview://1a2b3c -- cat
+	for origin in http://localhost:3000 https://a.example:8443 'http://[::1]:8000' null vscode-webview://1a2b3c; do
+		run ws client "$PORT" --header "Origin: $origin"
+		assert_output 101
+	done
+}
+
 # bats test_tags=slow
 @test "loopback is the default; another address needs --token-file or --no-auth" {
 	serve -- cat

@@ -108,6 +108,25 @@ parse_header(const struct cli_argument *t)
 	cli_add(t, t->at);
 }
 
+/* Adds an origin, which has to be as browsers send it, for that is compared with it. */
+static void
+parse_origin(const struct cli_argument *t)
+{
+	CURLU *u = curl_url();
+	size_t n = strlen(t->argument);
+	char *url = NULL;
+	/* libcurl adds the path "/", and leaves out a default port. */
+	bool fits = curl_url_set(u, CURLUPART_URL, t->argument, CURLU_NON_SUPPORT_SCHEME | CURLU_DISALLOW_USER) == CURLUE_OK &&
+		curl_url_get(u, CURLUPART_URL, &url, CURLU_NO_DEFAULT_PORT) == CURLUE_OK && strlen(url) == n + 1 &&
+		strncasecmp(url, t->argument, n) == 0;
+
+	curl_free(url);
+	curl_url_cleanup(u);
+	if (!fits && strcmp(t->argument, "null") != 0)
+		cli_wrong(t, "expected https://HOST[:PORT] as browsers send it: without a slash at the end or a default port");
+	cli_add(t, t->at);
+}
+
 /* Reads [ADDR:]PORT, with or without brackets around ADDR, or tcp:PORT. Changes the argument. */
 static void
 parse_listen(const struct cli_argument *t)
@@ -139,7 +158,7 @@ static const struct cli_option options[] = {
 	{"idle", 0, CLI_DURATION(struct options, idle), .least = 1},
 	{"token-file", 0, CLI_PARSE_AT(parse_token, struct buf, struct options, token)},
 	{"no-auth", 0, CLI_MARK},
-	{"origin", 0, CLI_TEXTS(struct options, origins)},
+	{"origin", 0, CLI_PARSE_AT(parse_origin, const char **, struct options, origins)},
 	{"max-connections", 0, CLI_COUNT(struct options, max_connections), .least = 1},
 	{"connect", 0, CLI_TEXT(struct options, url)},
 	{"profile", 0, CLI_WORD(struct options, profile, "auto", "ws", "http")},
