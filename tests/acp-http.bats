@@ -596,6 +596,24 @@ ${request/\"id\":1/\"id\":2}"
 	done
 }
 
+@test "--cookies: a file that is also an input is refused, and stays as it is" {
+	echo secret >token
+	ln token hard
+	ln -s token soft
+	remote --header 'Set-Cookie: a=1' 'close 1000' drain
+	for option in '--token-file token' '--ca token'; do
+		for jar in token hard soft; do
+			# shellcheck disable=SC2086 # an option and its value
+			run acp-http --connect "$URL" $option --cookies "$jar" </dev/null
+			assert_failure 2
+			assert_output "acp-http: --cookies $jar: it is also an input"
+		done
+	done
+	run acp-http --connect "$URL" --cookies token <token
+	assert_failure 2
+	assert_equal "$(<token)" secret
+}
+
 @test "--origin: one that no browser sends is refused" {
 	local origin
 	for origin in http://localhost:3000/ localhost:3000 a.example https://a.example/x 'https://a.example?x' https://u@a.example \

@@ -34,6 +34,7 @@ struct options {
 	uint64_t timeout;
 	/* both */
 	struct buf token; /* p is NULL without a token */
+	const char *token_file;
 	size_t limit;     /* the most bytes in a message */
 	uint64_t grace, ping; /* us; ping 0: no pings */
 	bool verbose;

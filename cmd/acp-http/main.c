@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/acp-http/http.h"
@@ -70,8 +71,10 @@ static const struct cli_rule rules[] = {
 static void
 parse_token(const struct cli_argument *t)
 {
-	struct buf *token = t->at;
+	struct options *o = t->at;
+	struct buf *token = &o->token;
 
+	o->token_file = t->argument;
 	token->n = 0;
 	if (read_small(t->argument, token, TOKEN_MOST + 2) < 0)
 		cli_wrong(t, errno == EFBIG ? "this is too long for a token" : strerror(errno));
@@ -156,7 +159,7 @@ static const struct cli_option options[] = {
 	{"key", 0, CLI_TEXT(struct options, key)},
 	{"queue", 0, CLI_BYTES(struct options, queue)},
 	{"idle", 0, CLI_DURATION(struct options, idle), .least = 1},
-	{"token-file", 0, CLI_PARSE_AT(parse_token, struct buf, struct options, token)},
+	{"token-file", 0, CLI_PARSE(parse_token)},
 	{"no-auth", 0, CLI_MARK},
 	{"origin", 0, CLI_PARSE_AT(parse_origin, const char **, struct options, origins)},
 	{"max-connections", 0, CLI_COUNT(struct options, max_connections), .least = 1},
@@ -179,6 +182,16 @@ is_loopback(const char *address)
 	return !address || strcmp(address, "localhost") == 0 || strcmp(address, "::1") == 0 || strncmp(address, "127.", 4) == 0;
 }
 
+/* Is the output a file that is also an input: this one, or (NULL) standard input? */
+static bool
+is_input(const char *output, const char *input)
+{
+	struct stat out, in;
+
+	return stat(output, &out) == 0 && S_ISREG(out.st_mode) && (input ? stat(input, &in) : fstat(STDIN_FILENO, &in)) == 0 &&
+		out.st_dev == in.st_dev && out.st_ino == in.st_ino;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -195,6 +208,8 @@ main(int argc, char **argv)
 		cli_die(EXIT_USAGE, tool_name, "--path %s: a path must begin with /", o.path);
 	if (o.ca && access(o.ca, R_OK) < 0)
 		cli_die(EXIT_USAGE, tool_name, "--ca %s: %s", o.ca, strerror(errno));
+	if (o.cookies && (is_input(o.cookies, o.token_file) || is_input(o.cookies, o.ca) || is_input(o.cookies, NULL)))
+		cli_die(EXIT_USAGE, tool_name, "--cookies %s: it is also an input", o.cookies);
 	if (line.dashes && line.words[0])
 		o.command = line.words;
 	if (!o.command && line.words[0])
