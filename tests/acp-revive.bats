@@ -573,9 +573,11 @@ small() {
 	says 'the agent did not end within the grace period: sending it SIGTERM'
 }
 
-@test "output that cannot be written for want of room is reported, and the status says so" {
+@test "output that cannot be written for want of room is reported, and the status says so where the agent's is 0" {
 	[[ -e /dev/full ]] || skip 'there is no /dev/full'
 	run --separate-stderr -125 bash -c 'echo "$1" | acp-revive -- cat >/dev/full' - "$init"
+	assert_equal "$stderr" 'acp-revive: writing to the client: No space left on device'
+	run --separate-stderr -3 bash -c 'echo "$1" | acp-revive -- sh -c "cat; exit 3" >/dev/full' - "$init"
 	assert_equal "$stderr" 'acp-revive: writing to the client: No space left on device'
 }
 

@@ -513,7 +513,7 @@ on_client_event(void *arg, enum endpoint_event event)
 
 	if (event == ENDPOINT_CLOSED && error && error != EPIPE && error != ECONNRESET) {
 		cli_warn(revive_name, "writing to the client: %s", strerror(error));
-		r->end.status = EXIT_FAILED;
+		r->end.failed = true;
 	}
 	if (event == ENDPOINT_CLOSED)
 		endpoint_drain(&r->client); /* a client that does not read has left */
@@ -590,5 +590,5 @@ revive_run(const struct revive_options *options)
 	buf_free(&r.waiting);
 	free(r.deaths.counted.times);
 	loop_free(r.loop);
-	return r.end.status;
+	return !r.end.status && r.end.failed ? EXIT_FAILED : r.end.status;
 }

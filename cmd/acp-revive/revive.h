@@ -100,6 +100,7 @@ struct revive {
 	struct loop_timer timer;   /* of the restoration, or of the end */
 	struct {
 		bool begun;        /* the client has left, so the agent's input ends */
+		bool failed;       /* writing to the client has failed: the status says so where the agent's is 0 */
 		uint64_t moved;    /* bytes that had been read and written when the timer was started */
 		int signals, status;
 	} end;
