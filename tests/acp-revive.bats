@@ -527,6 +527,28 @@ small() {
 	assert_equal "$(sed -n 's/^2 //p' agent.log | jq -c 'select(.result) | [.id, (.result | keys)]')" '[7,["x"]]'
 }
 
+@test "a line beyond --max-line goes on as it began, though a restoration or the agent ends within it" {
+	local init='{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{}}}}}' pad
+	printf -v pad %01500d 0
+	small --max-line 1000 ask-session/resume
+	say '{"jsonrpc":"2.0","id":"a","method":"die"}'
+	gets acp-revive-2-3
+	# The process that asked under this id is gone. One write ends the restoration and begins the line, so that it waits.
+	printf '%s\n%s' '{"id":"acp-revive-2-3","result":{}}' '{"id":7,"result":{"x":"'"$pad" >begun
+	cat begun >&9
+	gets '"notice"'
+	kill -KILL "$(sed -n 's/.*agent: pid //p' said | tail -n 1)"
+	gets acp-revive-3-6
+	printf '%s"}}\n%s\n%s' "$pad" '{"id":"acp-revive-3-6","result":{}}' '{"method":"_x/long","params":{"x":"'"$pad" >begun
+	cat begun >&9
+	await_line got awk '/"notice"/ && n++' >/dev/null
+	say "$pad"'"}}'
+	ask c _x/more
+	ends 0
+	assert_equal "$(sed -n 's/^3 //p' agent.log | jq -c '[.method, .params.x]' | tail -n +3)" '["_x/long","'"$pad$pad"'"]
+["_x/more",null]'
+}
+
 @test "after a logout nothing is authenticated again; where that fails the session goes on" {
 	small ''
 	ask a authenticate

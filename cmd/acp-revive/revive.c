@@ -112,8 +112,6 @@ piece_down(struct revive *r, const struct line *piece)
 	struct request *request = NULL;
 	struct msg m;
 
-	if (piece->first)
-		r->skips = false;
 	if (scan_piece(piece, &m) == MSG_RESPONSE) {
 		request = requests_find(r->requests, ACP_AGENT, m.id);
 		r->skips = !request && r->deaths.processes > 1;
@@ -199,6 +197,9 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 			fail(r, &m);
 		return true;
 	}
+	if (got == INPUT_PIECE && !line->first && r->skips)
+		return true;
+	r->skips = false;
 	if (r->state == RUNNING && !r->agent.pipes.out.error) {
 		if (got == INPUT_PIECE)
 			piece_down(r, line);
@@ -248,8 +249,9 @@ finish_restoration(struct revive *r)
 {
 	SCOPED struct buf all = r->waiting;
 	struct slice left = buf_slice(&all);
-	struct line line = {0};
+	struct line line = {.first = true};
 	struct revive_session *s;
+	bool torn;
 
 	if (!r->end.begun)
 		loop_remove_timer(r->loop, &r->timer);
@@ -261,8 +263,13 @@ finish_restoration(struct revive *r)
 		if (s->running)
 			send_idle(r, s);
 	}
-	while (line_next(&left, &line.text))
-		forward_down(r, &line, left.n == 0 && all.p[all.n - 1] != '\n');
+	while (line_next(&left, &line.text)) {
+		torn = left.n == 0 && all.p[all.n - 1] != '\n';
+		if (torn && r->client.in.over)
+			piece_down(r, &line);
+		else
+			forward_down(r, &line, torn);
+	}
 }
 
 /* --- agent to client --- */
