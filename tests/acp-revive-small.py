@@ -1,6 +1,7 @@
 """
 A small agent for acp-revive.bats. It notes what each of its processes reads in agent.log, and responds to everything; the method die
-kills it. `refuse-METHOD` as an argument: later processes refuse that method; `ask-METHOD`: they ask the client something first.
+kills it, and half does so within a long response. `refuse-METHOD` as an argument: later processes refuse that method; `ask-METHOD`: they
+ask the client something first.
 """
 import json, os, signal, sys
 
@@ -26,7 +27,9 @@ for line in sys.stdin:
 		f.write('%d %s' % (life, line))
 	m = json.loads(line)
 	method, result = m.get('method'), {}
-	if method == 'die':
+	if method == 'half':
+		print(end='{"jsonrpc":"2.0","id":"%s","result":{"x":"%03000d' % (m['id'], 0), flush=True)
+	if method in ('die', 'half'):
 		os.kill(os.getpid(), signal.SIGKILL)
 	if not method or 'id' not in m:
 		continue

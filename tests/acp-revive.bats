@@ -527,6 +527,14 @@ small() {
 	assert_equal "$(sed -n 's/^2 //p' agent.log | jq -c 'select(.result) | [.id, (.result | keys)]')" '[7,["x"]]'
 }
 
+@test "a request whose response is beyond --max-line fails where the agent dies within the response" {
+	small --max-line 1000 ''
+	say '{"jsonrpc":"2.0","id":"a","method":"half"}'
+	responds '"a"' -32603
+	ask b _x/more
+	ends 0
+}
+
 @test "a line beyond --max-line goes on as it began, though a restoration or the agent ends within it" {
 	local init='{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{}}}}}' pad
 	printf -v pad %01500d 0

@@ -20,9 +20,12 @@ enum {
 
 /* --- open requests --- */
 
+/* The request may be NULL. */
 static void
 request_free(struct revive *r, struct request *request)
 {
+	if (!request)
+		return;
 	requests_remove(r->requests, request);
 	free(request->owner);
 	requests_done(request);
@@ -118,23 +121,20 @@ piece_down(struct revive *r, const struct line *piece)
 	}
 	if (!r->skips)
 		put_piece(&r->agent.pipes, piece, m.id, kept_with(request));
-	if (request)
-		request_free(r, request);
+	request_free(r, request);
 }
 
 static void
 piece_up(struct revive *r, const struct line *piece)
 {
 	SCOPED struct buf id = {0};
-	struct request *request;
 	struct slice own;
 	struct msg m;
 
 	scan_piece(piece, &m);
 	own = m.id;
-	request = m.kind == MSG_RESPONSE ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
-	if (request)
-		request_free(r, request);
+	if (piece->first)
+		r->responds_to = m.kind == MSG_RESPONSE ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
 	if (m.kind == MSG_REQUEST && r->deaths.processes > 1) {
 		restore_put_id(r, &id);
 		m.id = buf_slice(&id);
@@ -142,6 +142,9 @@ piece_up(struct revive *r, const struct line *piece)
 	if (m.kind == MSG_REQUEST)
 		request_open(r, ACP_AGENT, &m, id.n ? own : slice(NULL, 0));
 	put_piece(&r->client, piece, own, buf_slice(&id));
+	/* A line that the agent's death cuts off is no response. */
+	if (!r->agent.pipes.torn)
+		request_free(r, r->responds_to);
 }
 
 /* --- client to agent --- */
@@ -369,10 +372,7 @@ for_each_request(struct revive *r, struct slice lines, void (*fn)(struct revive 
 static void
 forget_unread(struct revive *r, const struct msg *m)
 {
-	struct request *request = requests_find(r->requests, ACP_CLIENT, m->id);
-
-	if (request)
-		request_free(r, request);
+	request_free(r, requests_find(r->requests, ACP_CLIENT, m->id));
 }
 
 /* Fails the client's open requests, and cancels the agent's. Returns how many have failed. */
