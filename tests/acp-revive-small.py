@@ -1,7 +1,7 @@
 """
 A small agent for acp-revive.bats. It notes what each of its processes reads in agent.log, and responds to everything; the method die
 kills it, and half does so within a long response. `refuse-METHOD` as an argument: later processes refuse that method; `ask-METHOD`: they
-ask the client something first.
+ask the client something first; `long-METHOD`: their response is long.
 """
 import json, os, signal, sys
 
@@ -40,8 +40,6 @@ for line in sys.stdin:
 		say(id=9, method='_x/first')
 		while '"method"' in sys.stdin.readline():
 			pass
-	if method == 'long':
-		result = {'x': 'x' * 3000}
 	if method == 'ask-long':
 		say(id=7, method='_x/long', params={'x': 'x' * 3000})
 	if method == 'initialize':
@@ -56,4 +54,6 @@ for line in sys.stdin:
 		say(id=7, method='_x/ask')
 		say(method='$/cancel_request', params={'requestId': 8})
 		say(method='$/cancel_request', params={'requestId': 7})
+	if method == 'long' or (life > 1 and 'long-' + method in sys.argv):
+		result['x'] = 'x' * 3000
 	say(id=m['id'], result=result)

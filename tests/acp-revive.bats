@@ -557,6 +557,16 @@ small() {
 ["_x/more",null]'
 }
 
+@test "a response beyond --max-line to acp-revive itself is a refusal, and does not reach the client" {
+	small --max-line 1000 long-session/resume
+	ask a die
+	say '{"jsonrpc":"2.0","id":"b","method":"_x/more","params":{"sessionId":"s1"}}'
+	responds '"b"' -32002
+	ends 0
+	says 'could not be restored: the agent refused to restore the session: "the response is longer than --max-line"'
+	run ! grep '"id":"acp-revive' got
+}
+
 @test "after a logout nothing is authenticated again; where that fails the session goes on" {
 	small ''
 	ask a authenticate

@@ -124,7 +124,8 @@ piece_down(struct revive *r, const struct line *piece)
 	request_free(r, request);
 }
 
-static void
+/* Returns whether the piece ends a response to acp-revive itself, which does not reach the client. */
+static bool
 piece_up(struct revive *r, const struct line *piece)
 {
 	SCOPED struct buf id = {0};
@@ -133,18 +134,23 @@ piece_up(struct revive *r, const struct line *piece)
 
 	scan_piece(piece, &m);
 	own = m.id;
-	if (piece->first)
+	if (piece->first) {
+		r->own = m.kind == MSG_RESPONSE && msg_same_id(m.id, buf_slice(&r->restore.id));
 		r->responds_to = m.kind == MSG_RESPONSE ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
+	}
 	if (m.kind == MSG_REQUEST && r->deaths.processes > 1) {
 		restore_put_id(r, &id);
 		m.id = buf_slice(&id);
 	}
 	if (m.kind == MSG_REQUEST)
 		request_open(r, ACP_AGENT, &m, id.n ? own : slice(NULL, 0));
-	put_piece(&r->client, piece, own, buf_slice(&id));
+	if (!r->own)
+		put_piece(&r->client, piece, own, buf_slice(&id));
 	/* A line that the agent's death cuts off is no response. */
-	if (!r->agent.pipes.torn)
-		request_free(r, r->responds_to);
+	if (r->agent.pipes.torn)
+		return false;
+	request_free(r, r->responds_to);
+	return r->own;
 }
 
 /* --- client to agent --- */
@@ -312,12 +318,14 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 	struct msg m;
 
 	if (got == INPUT_PIECE) {
-		piece_up(r, line);
+		m = (struct msg){.error = slice_of("\"the response is longer than --max-line\"")};
+		if (piece_up(r, line) && restore_response(r, &m))
+			finish_restoration(r);
 		return true;
 	}
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
-		if (r->restore.id.n && msg_same_id(m.id, buf_slice(&r->restore.id))) {
+		if (msg_same_id(m.id, buf_slice(&r->restore.id))) {
 			if (restore_response(r, &m))
 				finish_restoration(r);
 			return true;

@@ -96,6 +96,7 @@ struct revive {
 	} deaths;
 	struct buf waiting;        /* lines for the agent that wait for the end of the restoration */
 	bool skips;                /* the line of the client that comes in pieces goes nowhere: the process that asked is gone */
+	bool own;                  /* the line of the agent that comes in pieces is a response to acp-revive itself */
 	struct request *responds_to; /* the request of the agent's line that comes in pieces, until the line or the process ends; or NULL */
 	struct loop_task settle;
 	struct loop_timer timer;   /* of the restoration, or of the end */
