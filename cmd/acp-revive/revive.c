@@ -157,7 +157,7 @@ piece_up(struct revive *r, const struct line *piece)
 
 /* Sends a line of the client to the agent, which is ready for it. A response gets the agent's own id back, if the request had got a new one. */
 static void
-forward_down(struct revive *r, const struct line *line, bool torn)
+forward_down(struct revive *r, enum input_got got, const struct line *line)
 {
 	struct request *request;
 	struct revive_session *lost;
@@ -165,6 +165,10 @@ forward_down(struct revive *r, const struct line *line, bool torn)
 	SCOPED struct buf text = {0};
 	struct msg m;
 
+	if (got == INPUT_PIECE) {
+		piece_down(r, line);
+		return;
+	}
 	switch (msg_scan(line->text, &m, NULL)) {
 	case MSG_RESPONSE:
 		request = requests_find(r->requests, ACP_AGENT, m.id);
@@ -192,7 +196,8 @@ forward_down(struct revive *r, const struct line *line, bool torn)
 	case MSG_NOISE:
 		break;
 	}
-	need(endpoint_put_line(&r->agent.pipes, text.n ? NULL : line->block, text.n ? buf_slice(&text) : line->text, torn && !text.n));
+	need(endpoint_put_line(&r->agent.pipes, text.n ? NULL : line->block, text.n ? buf_slice(&text) : line->text,
+		got == INPUT_TORN && !text.n));
 }
 
 static bool
@@ -209,17 +214,11 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	if (got == INPUT_PIECE && !line->first && r->skips)
 		return true;
 	r->skips = false;
-	if (r->state == RUNNING && !r->agent.pipes.out.error) {
-		if (got == INPUT_PIECE)
-			piece_down(r, line);
-		else
-			forward_down(r, line, got == INPUT_TORN);
-	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
-		/* The restoration may wait for this response. */
-		forward_down(r, line, false);
-	} else {
+	/* The restoration may wait for a response. */
+	if (r->state == RUNNING ? !r->agent.pipes.out.error : got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE)
+		forward_down(r, got, line);
+	else
 		need(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
-	}
 	return true;
 }
 
@@ -260,7 +259,7 @@ finish_restoration(struct revive *r)
 	struct slice left = buf_slice(&all);
 	struct line line = {.first = true};
 	struct revive_session *s;
-	bool torn;
+	enum input_got got;
 
 	if (!r->end.begun)
 		loop_remove_timer(r->loop, &r->timer);
@@ -273,18 +272,15 @@ finish_restoration(struct revive *r)
 			send_idle(r, s);
 	}
 	while (line_next(&left, &line.text)) {
-		torn = left.n == 0 && all.p[all.n - 1] != '\n';
-		if (torn && r->client.in.over)
-			piece_down(r, &line);
-		else
-			forward_down(r, &line, torn);
+		got = left.n || all.p[all.n - 1] == '\n' ? INPUT_LINE : r->client.in.over ? INPUT_PIECE : INPUT_TORN;
+		forward_down(r, got, &line);
 	}
 }
 
 /* --- agent to client --- */
 
-/* Gives a request of a later process, and its cancellation, a new id. False: the line goes nowhere. */
-static bool
+/* Forwards a request of a later process, or its cancellation, with a new id. A cancellation of nothing goes nowhere. */
+static void
 renumber(struct revive *r, const struct line *line, struct msg *m)
 {
 	struct slice own = m->id, named = json_get(m->params, acp_request_id);
@@ -302,12 +298,11 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 			if (request->from == ACP_AGENT && msg_same_id(kept_with(request), named))
 				break;
 		if (!request)
-			return false;
+			return;
 		splice_value(&splices, named, request->id);
 	}
 	need(splice_write(line->text, splices.at, splices.n, &text));
 	to_client(r, &text);
-	return true;
 }
 
 static bool
@@ -323,7 +318,12 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 			finish_restoration(r);
 		return true;
 	}
-	switch (msg_scan(line->text, &m, NULL)) {
+	msg_scan(line->text, &m, NULL);
+	if (r->deaths.processes > 1 && (m.kind == MSG_REQUEST || (m.kind == MSG_NOTIFICATION && m.what == ACP_CANCEL_REQUEST))) {
+		renumber(r, line, &m);
+		return true;
+	}
+	switch (m.kind) {
 	case MSG_RESPONSE:
 		if (msg_same_id(m.id, buf_slice(&r->restore.id))) {
 			if (restore_response(r, &m))
@@ -337,18 +337,12 @@ on_agent_line(void *arg, enum input_got got, const struct line *line)
 		}
 		break;
 	case MSG_REQUEST:
-		if (r->deaths.processes > 1)
-			return renumber(r, line, &m);
 		request_open(r, ACP_AGENT, &m, slice(NULL, 0));
 		break;
 	case MSG_NOTIFICATION:
 		/* A history that is replayed: the client has it already. */
 		if (r->state == RESTORING && m.what == ACP_SESSION_UPDATE)
 			return true;
-		if (r->deaths.processes > 1 && m.what == ACP_CANCEL_REQUEST) {
-			renumber(r, line, &m);
-			return true;
-		}
 		if (m.what == ACP_SESSION_UPDATE)
 			memory_note_update(&r->memory, &m);
 		break;
