@@ -304,6 +304,55 @@ enveloped() {
 	[ "$(grep -c '^## ' <<<"$output")" -eq 2 ]
 }
 
+# message KIND ID CONTENT: a session/update about a message of version 2.
+message() {
+	update s "\"sessionUpdate\":\"$1\",\"messageId\":\"$2\",\"content\":$3"
+}
+
+# version2 LINE...: a recording in which both sides speak version 2.
+version2() {
+	recording '<{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":2,"capabilities":{}}}' \
+		'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2,"capabilities":{}}}' "$@"
+}
+
+@test "version 2: a whole message replaces what its message had, also before a tool call or in an earlier turn" {
+	local idle tool image='{"type":"image","mimeType":"image/png","data":"aGVsbG8gd29ybGQh"}' withdrawn='{"type":"text","text":"withdrawn"}'
+	tool=$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","title":"Look","status":"completed"')
+	idle=$(update s '"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"')
+	version2 "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"result":{"messageId":"u"}}' \
+		"$(message agent_message_chunk a "$withdrawn")" "$(message agent_thought_chunk a '{"type":"text","text":"thought"}')" "$tool" \
+		"$(message agent_message_chunk a "$withdrawn")" "$(message agent_message a '[{"type":"text","text":"first"}]')" \
+		"$(message agent_message b '[{"type":"text","text":"second"},{"type":"text","text":"third"}]')" \
+		"$(message agent_message b '[{"type":"text","text":"second"},{"type":"text","text":"third"}]')" \
+		"$(message agent_message c "[$withdrawn]")" "$(message agent_message c null)" "$(message agent_message d "[$withdrawn,$image]")" \
+		"$(message user_message e "[$withdrawn,$image]")" "$(message user_message e '[]')" \
+		"$idle" "$(message agent_message d '[]')" "$(message agent_message_chunk d '{"type":"text","text":"last"}')" >s.rec
+	run -0 acp-export -f markdown s.rec
+	refute_output --partial withdrawn
+	refute_output --partial 'image/png'
+	assert_output --regexp '> one.*first.*thought.*Look.*second.*third.*end..turn.*Outside.*last'
+	for text in first thought second third last; do
+		assert_equal "$text $(grep -cx $text <<<"$output")" "$text 1"
+	done
+}
+
+@test "version 2: a whole message of an earlier turn begins no turn, and null removes values of a tool call" {
+	version2 "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"result":{"messageId":"u"}}' "$(message agent_message a '[{"type":"text","text":"old"}]')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","title":"Wrong","name":"right","rawInput":"old","content":[{"type":"content","content":{"type":"text","text":"old"}}]')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","title":null,"rawInput":null,"content":null,"rawOutput":"new"')" \
+		"$(update s '"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"')" "$(message agent_message a '[{"type":"text","text":"other"}]')" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --regexp '> one.*other.*tool call: right.*new'
+	refute_output --partial old
+	refute_output --partial Wrong
+	refute_output --partial Outside
+	# In version 1, null says nothing.
+	recording "$(prompt 1 s one)" "$(update s '"sessionUpdate":"tool_call","toolCallId":"c","title":"Right","rawInput":"kept","content":[]')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","title":null,"rawInput":null,"content":null,"rawOutput":"new"')" "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --regexp 'tool call: Right.*kept.*new'
+}
+
 @test "what comes while no turn is open is no turn" {
 	recording "$(says s 'before')" "$(prompt 1 s one)" "$stop" "$(says s 'after')" "$(prompt 2 s two)" >s.rec
 	run -0 acp-export -f markdown s.rec

@@ -34,11 +34,13 @@ struct item {
 	bool ended;            /* ITEM_TOOL: the status is final; ITEM_ASK: there is a response */
 	bool changes;          /* ITEM_TOOL: CONTENT has a diff; the diff has a patch, or in place of its texts "hunks" (diff_make) */
 	uint64_t t, end;
-	struct buf id;         /* ITEM_TOOL: plain; other kinds: a JSON string, of a text the id of its message */
+	struct buf id;         /* ITEM_TOOL: plain; other kinds: a JSON string, of a text or block the id of its message */
 	struct buf text;       /* plain */
 	struct buf field[FIELDS];
 	size_t tail;           /* ITEM_TOOL: how many bytes of CONTENT follow the text that the next chunk continues; or 0 */
 	struct session *child;
+	struct item *more, *final; /* of a message with an id: the next item; of its first item: the last */
+	UT_hash_handle hh;     /* of the first item of a message */
 };
 
 /* The usage of a turn. */
@@ -91,6 +93,7 @@ struct export_session {
 	struct export_turn *loose;     /* collects the items that belong to no turn of lib/session; or NULL */
 	struct export_turn *uncounted; /* the first turn whose usage has not been reported; or NULL */
 	struct item *compaction;       /* the last compaction, or NULL */
+	struct item *messages[ITEM_THOUGHT + 1]; /* the first item of each message with an id, by the id and the kind of its texts */
 	struct item *unannounced;      /* a tool call of which only pieces of content have come, or NULL */
 	struct terminal *terminals;
 	struct buf samples;            /* struct sample */

@@ -28,10 +28,11 @@ void transcript_set_plain(struct transcript *, struct buf *, struct slice string
 /* Appends the plain text of a JSON string. */
 void transcript_add_plain(struct transcript *, struct buf *, struct slice string);
 
-/* Adds content: a block, which may continue the text before the block, or an array of blocks. echo: a session, or NULL. A text of
-   the user that repeats a prompt of an open turn of this session is left out. */
-void transcript_content(struct transcript *, struct export_turn *, enum item_kind, struct slice content, struct slice message_id,
-	const struct session *echo);
+/* Adds content to a message: a block, which may continue the text before the block, or an array of blocks, which replaces what the
+   message had; null removes that. turn: that of a prompt; or NULL: that of transcript_turn, where a text of the user that repeats the
+   prompt of an open turn is left out. message_id: a JSON string, or empty. */
+void transcript_content(struct transcript *, const struct session *, struct export_turn *turn, enum item_kind, struct slice content,
+	struct slice message_id);
 /* Adds to a tool call, from an update or a permission request. Returns the item of the call. NULL: no id, or out of memory. */
 struct item *transcript_tool(struct transcript *, const struct session *, struct slice update);
 /* Returns the output of a terminal, which is empty if the id is new. NULL: no id, or out of memory. */

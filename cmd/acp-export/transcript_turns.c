@@ -20,7 +20,8 @@ begin_turn(struct transcript *t, const struct session_event *e)
 		x->loose = NULL;
 	turn = e->turn->data = transcript_new_turn(t, x, e->turn->prompted ? TURN_PROMPTED : TURN_WORK);
 	if (turn && e->turn->prompted)
-		transcript_content(t, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY), slice(NULL, 0), NULL);
+		transcript_content(t, e->session, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY),
+			slice(NULL, 0));
 }
 
 /* Version 2: the agent accepts a prompt during a turn. The prompt begins now, may join this turn, and ends the turn's last text. */
@@ -122,6 +123,8 @@ free_session(struct export_session *x)
 		buf_free(&terminal->output);
 		free(terminal);
 	}
+	for (size_t i = 0; i <= ITEM_THOUGHT; i++)
+		HASH_CLEAR(hh, x->messages[i]);
 	while ((turn = x->turns)) {
 		x->turns = turn->next;
 		free_turn(turn);

@@ -20,33 +20,66 @@ repeats_prompt(const struct session *s, struct slice text)
 	return false;
 }
 
-/* A text continues the text before it, replaces that text if both belong to one message, or stands apart. */
-enum join { JOIN, REPLACE, APART };
+/* A message of which content is added. */
+struct content {
+	const struct session *session;
+	struct export_turn *turn; /* for new items; NULL: that of transcript_turn */
+	enum item_kind kind;
+	struct slice id;          /* may be empty */
+	bool whole;               /* the content is no chunk */
+	bool echo;                /* texts that repeat a prompt are left out */
+	struct item *old;         /* the next item of the content that is replaced; or NULL */
+};
 
-/* Returns the item to which a text is appended, old or new. NULL: out of memory. */
+/* Returns an item for a block: the next one of the old content, or else a new one. NULL: out of memory. */
 static struct item *
-text_item(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice message_id, enum join join)
+block_item(struct transcript *t, struct content *c, enum item_kind kind)
 {
-	struct item *last = turn ? turn->last : NULL;
-	bool same = last && join != APART && last->kind == kind && slice_eq(buf_slice(&last->id), message_id) &&
-		!(join == JOIN && last->whole && message_id.n == 0);
+	struct export_session *x = c->session->data;
+	struct item *item = c->old, *first = NULL;
 
-	if (same && (join == JOIN || message_id.n == 0)) {
+	if (item) {
+		c->old = item->more;
+		item->kind = kind;
+		return item;
+	}
+	item = transcript_item(t, c->turn ? c->turn : transcript_turn(t, c->session), kind);
+	if (!item || c->id.n == 0)
+		return item;
+	if (buf_add_slice(&item->id, c->id) < 0) {
+		t->failed = true;
+		return item;
+	}
+	HASH_FIND(hh, x->messages[c->kind], c->id.p, (unsigned)c->id.n, first);
+	if (first) {
+		first->final->more = item;
+		first->final = item;
+		return item;
+	}
+	item->final = item;
+	HASH_ADD_KEYPTR(hh, x->messages[c->kind], item->id.p, (unsigned)item->id.n, item);
+	t->failed |= !item->hh.tbl;
+	return item;
+}
+
+/* Returns the item to which a text is appended. NULL: out of memory. */
+static struct item *
+text_item(struct transcript *t, struct content *c)
+{
+	struct item *last = c->turn && !c->whole ? c->turn->last : NULL;
+
+	if (last && last->kind == c->kind && slice_eq(buf_slice(&last->id), c->id) && !(last->whole && c->id.n == 0)) {
 		last->end = t->now;
 		return last;
 	}
-	if (same)
-		last->text.n = 0;
-	else if ((last = transcript_item(t, turn, kind)))
-		t->failed |= buf_add_slice(&last->id, message_id) < 0;
+	last = block_item(t, c, c->kind);
 	if (last)
-		last->whole = join != JOIN;
+		last->whole = c->whole;
 	return last;
 }
 
 static void
-add_block(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice block, struct slice message_id,
-	enum join join, const struct session *echo)
+add_block(struct transcript *t, struct content *c, struct slice block)
 {
 	struct slice type = json_get_string(block, "type");
 	struct item *item;
@@ -54,36 +87,43 @@ add_block(struct transcript *t, struct export_turn *turn, enum item_kind kind, s
 	if (!type.p)
 		return;
 	if (!json_string_is(type, "text")) {
-		item = transcript_item(t, turn, ITEM_BLOCK);
+		item = block_item(t, c, ITEM_BLOCK);
 		if (item)
 			transcript_set(t, &item->field[FIELD_CONTENT], block);
 		if (item)
-			item->by_user = kind == ITEM_USER;
+			item->by_user = c->kind == ITEM_USER;
 		return;
 	}
 	t->word.n = 0;
 	transcript_add_plain(t, &t->word, json_get(block, "text"));
-	if (t->word.n == 0 || (kind == ITEM_USER && echo && repeats_prompt(echo, buf_slice(&t->word))))
+	if (t->word.n == 0 || (c->kind == ITEM_USER && c->echo && repeats_prompt(c->session, buf_slice(&t->word))))
 		return;
-	item = text_item(t, turn, kind, message_id, join);
+	item = text_item(t, c);
 	if (item)
 		t->failed |= buf_add_slice(&item->text, buf_slice(&t->word)) < 0;
 }
 
 void
-transcript_content(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice content, struct slice message_id,
-	const struct session *echo)
+transcript_content(struct transcript *t, const struct session *s, struct export_turn *turn, enum item_kind kind, struct slice content,
+	struct slice message_id)
 {
+	struct content c = {.session = s, .turn = turn, .kind = kind, .id = message_id, .echo = !turn,
+		.whole = json_type(content) == JSON_ARRAY || json_type(content) == JSON_NULL};
+	struct export_session *x = s->data;
 	struct json_iter it = {.in = content};
-	enum join join = REPLACE;
-	struct slice key, block;
+	struct slice block;
 
-	if (json_type(content) != JSON_ARRAY) {
-		add_block(t, turn, kind, content, message_id, JOIN, echo);
+	if (!c.whole) {
+		c.turn = turn ? turn : transcript_turn(t, s);
+		add_block(t, &c, content);
 		return;
 	}
-	for (; json_next(&it, &key, &block); join = APART)
-		add_block(t, turn, kind, block, message_id, join, echo);
+	if (message_id.n)
+		HASH_FIND(hh, x->messages[kind], message_id.p, (unsigned)message_id.n, c.old);
+	for (struct item *item = c.old; item; item = item->more)
+		item->text.n = item->field[FIELD_CONTENT].n = 0;
+	while (json_item(&it, &block))
+		add_block(t, &c, block);
 }
 
 /* --- tool calls --- */
@@ -153,20 +193,25 @@ transcript_tool(struct transcript *t, const struct session *s, struct slice upda
 		[FIELD_OUTPUT] = {"rawOutput", JSON_NONE}};
 	struct item *item = tool_item(t, s, json_get(update, "toolCallId"));
 	struct json_iter it = {0};
-	struct slice v, key, part;
+	enum json_type type;
+	struct slice v, part;
 
 	if (!item)
 		return NULL;
 	for (size_t i = 0; i < FIELDS; i++) {
 		v = json_get(update, fields[i].name);
-		if (!v.p || (fields[i].type != JSON_NONE && json_type(v) != fields[i].type))
+		type = json_type(v);
+		/* In version 2, null removes a value. */
+		if (!v.p || (type == JSON_NULL ? !sessions_v2(t->sessions) : fields[i].type != JSON_NONE && type != fields[i].type))
 			continue;
-		transcript_set(t, &item->field[i], i == FIELD_CONTENT ? slice_of("[]") : v);
-		if (i != FIELD_CONTENT)
+		item->field[i].n = 0;
+		if (i != FIELD_CONTENT) {
+			transcript_set(t, &item->field[i], v);
 			continue;
+		}
 		item->tail = 0;
 		item->changes = false;
-		for (it.in = v; json_next(&it, &key, &part);)
+		for (it.in = v; json_item(&it, &part);)
 			add_part(t, item, part);
 	}
 	item->end = item->ended ? item->end : t->now;
@@ -262,7 +307,7 @@ show_terminal(struct transcript *t, struct session *s, struct slice update)
 
 	if (!output)
 		return;
-	if (all.p)
+	if (all.p || json_type(json_get(update, "output")) == JSON_NULL)
 		output->n = 0;
 	t->word.n = 0;
 	transcript_add_plain(t, &t->word, all.p ? all : json_get(update, "data"));
@@ -411,7 +456,7 @@ show_message(struct transcript *t, struct session *s, struct slice update)
 	if (!s->parent || !slice_eq(to, slice(s->id, s->n)))
 		return;
 	x->loose = NULL;
-	transcript_content(t, transcript_turn(t, s), ITEM_USER, json_get(update, acp_content), json_get_string(update, "messageId"), s);
+	transcript_content(t, s, NULL, ITEM_USER, json_get(update, acp_content), json_get_string(update, "messageId"));
 }
 
 /* --- all of them --- */
@@ -438,7 +483,7 @@ transcript_update(struct transcript *t, struct session *s, struct slice kind, st
 		if (kinds[i].show)
 			kinds[i].show(t, s, update);
 		else
-			transcript_content(t, transcript_turn(t, s), kinds[i].item, json_get(update, acp_content), json_get_string(update, "messageId"), s);
+			transcript_content(t, s, NULL, kinds[i].item, json_get(update, acp_content), json_get_string(update, "messageId"));
 		return;
 	}
 }

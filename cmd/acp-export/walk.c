@@ -307,6 +307,13 @@ is_by_user(const struct item *item)
 	return item->kind == ITEM_USER || (item->kind == ITEM_BLOCK && item->by_user);
 }
 
+/* Returns whether a text or block was removed, and nothing has taken its place. */
+static bool
+is_empty(const struct item *item)
+{
+	return !item->text.n && !item->field[FIELD_CONTENT].n;
+}
+
 /* Writes a text or a block; of the user, all adjacent texts and blocks in one box. Returns the last item that it has written. */
 static const struct item *
 put_words(struct walk *w, const struct session *s, const struct item *item)
@@ -318,7 +325,9 @@ put_words(struct walk *w, const struct session *s, const struct item *item)
 
 	p->paint->open(p, &box);
 	for (;; item = item->next) {
-		if (item->kind == ITEM_USER)
+		if (is_empty(item))
+			;
+		else if (item->kind == ITEM_USER)
 			p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
 		else if (item->kind == ITEM_BLOCK)
 			put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
@@ -359,7 +368,7 @@ put_item(struct walk *w, const struct session *s, const struct export_turn *turn
 	case ITEM_AGENT:
 	case ITEM_THOUGHT:
 	case ITEM_BLOCK:
-		return put_words(w, s, item);
+		return is_empty(item) ? item : put_words(w, s, item);
 	case ITEM_TOOL:
 		put_tool(w, s, turn, item);
 		break;
