@@ -353,6 +353,22 @@ version2() {
 	assert_output --regexp 'tool call: Right.*kept.*new'
 }
 
+@test "version 2: a permission shows its title, its description, and what it is about" {
+	permission() {
+		printf '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"a","name":"Allow","kind":"allow_once"}],"title":%s}}' "$1"
+	}
+	version2 "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"result":{"messageId":"u"}}' \
+		"$(permission '"Drop the database?","description":"It is for ever.","subject":{"type":"command","command":"dropdb prod","cwd":"/srv"}')" \
+		'<{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"a"}}}' \
+		"$(permission '"May I write?","subject":{"type":"tool_call","toolCall":{"toolCallId":"c","title":"Write a.c"}}')" >s.rec
+	for format in html markdown; do
+		run -0 acp-export -f $format s.rec
+		assert_output --regexp 'Drop the database[?].*It is for ever.*dropdb prod.*/srv.*Allow.*May I write[?].*Write a.c.*Allow'
+	done
+	assert_line --partial '**Permission**: May I write?, '
+	assert_line 'Write a.c'
+}
+
 @test "what comes while no turn is open is no turn" {
 	recording "$(says s 'before')" "$(prompt 1 s one)" "$stop" "$(says s 'after')" "$(prompt 2 s two)" >s.rec
 	run -0 acp-export -f markdown s.rec

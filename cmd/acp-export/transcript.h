@@ -17,7 +17,8 @@ enum item_kind {
 	ITEM_BLOCK,   /* FIELD_CONTENT: a block of content that is not text */
 	ITEM_TOOL,    /* all fields */
 	ITEM_PLAN,    /* FIELD_CONTENT: the entries; or text. Neither: the agent has removed the plan */
-	ITEM_ASK,     /* FIELD_KIND: "permission" or "elicitation"; TITLE; CONTENT: options or schema; OUTPUT: the response */
+	ITEM_ASK,     /* FIELD_KIND: "permission" or "elicitation"; TITLE; text: more about it, or empty; INPUT: a subject that is no tool
+	                 call; CONTENT: options or schema; OUTPUT: the response */
 	ITEM_NOTE,    /* text; FIELD_KIND: the severity, plain */
 	ITEM_COMPACTION, /* FIELD_STATUS; text: the summary */
 	ITEM_CHILD,   /* child */

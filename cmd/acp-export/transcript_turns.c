@@ -172,18 +172,28 @@ ask(struct transcript *t, const struct session_event *e)
 {
 	bool permission = e->request->request->what == ACP_REQUEST_PERMISSION;
 	struct slice params = e->message->message.msg.params, call = transcript_get(params, "toolCall", JSON_OBJECT);
+	struct slice subject = transcript_get(params, "subject", JSON_OBJECT), title = json_get_string(params, permission ? "title" : "message");
+	struct slice more = json_get_string(params, "description");
 	struct item *tool, *item;
 
-	call = call.p ? call : transcript_get(params, "subject.toolCall", JSON_OBJECT);
+	call = call.p ? call : transcript_get(subject, "toolCall", JSON_OBJECT);
 	tool = call.p ? transcript_tool(t, e->session, call) : NULL;
 	e->question->data = item = transcript_work(t, e->session, ITEM_ASK, e->turn);
 	if (!item)
 		return;
 	t->failed |= buf_add_string(&item->field[FIELD_KIND], permission ? "permission" : "elicitation") < 0;
-	if (permission && tool)
+	transcript_set(t, &item->field[FIELD_TITLE], title);
+	/* Version 1 has no title, but that of the tool call. */
+	if (tool && title.p)
+		transcript_add_plain(t, &item->text, buf_slice(&tool->field[FIELD_TITLE]));
+	else if (tool)
 		t->failed |= buf_add_slice(&item->field[FIELD_TITLE], buf_slice(&tool->field[FIELD_TITLE])) < 0;
-	else
-		transcript_set(t, &item->field[FIELD_TITLE], json_get_string(params, "message"));
+	else if (permission)
+		transcript_set(t, &item->field[FIELD_INPUT], subject);
+	if (permission && more.p) {
+		t->failed |= item->text.n && buf_add(&item->text, "\n", 1) < 0;
+		transcript_add_plain(t, &item->text, more);
+	}
 	transcript_set(t, &item->field[FIELD_CONTENT], transcript_get(params, permission ? "options" : "requestedSchema",
 		permission ? JSON_ARRAY : JSON_OBJECT));
 }

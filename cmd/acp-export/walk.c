@@ -284,6 +284,9 @@ put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
 	box.title = buf_slice(&title);
 	put_times(w, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
+	if (item->text.n)
+		p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
+	put_raw(w, "Subject", buf_slice(&item->field[FIELD_INPUT]), true);
 	if (permission) {
 		put_options(w, item);
 		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
