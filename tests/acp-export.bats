@@ -148,6 +148,17 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	done
 }
 
+@test "--redact: a prompt that the agent repeats is shown once, in one piece or whole" {
+	local text='{"type":"text","text":"use password=Tr0ub4dor3xyz99 please"}'
+	for echo in '"sessionUpdate":"user_message_chunk","content":'"$text" '"sessionUpdate":"user_message","messageId":"u","content":['"$text"']'; do
+		recording "$(prompt 1 s 'use password=Tr0ub4dor3xyz99 please')" "$(update s "$echo")" "$stop" >s.rec
+		for option in --redact --redact=text ''; do
+			run -0 --separate-stderr acp-export -f markdown $option s.rec
+			assert_equal "$option $(grep -c '^> ' <<<"$output")" "$option 1"
+		done
+	done
+}
+
 @test "--redact=text leaves no text of the session" {
 	recording '<{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/home/somebody","mcpServers":[]}}' \
 		'{"jsonrpc":"2.0","id":0,"result":{"sessionId":"s"}}' "$(prompt 1 s private)" "$(says s private)" \

@@ -18,8 +18,8 @@ clean(struct transcript *t, struct message *m, struct msg *inner)
 	*inner = m->msg;
 	if (inner->what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m->msg, inner, NULL, &why) < 0)
 		*inner = m->msg;
-	t->pieces = t->redact->all_texts ? slice(NULL, 0) : json_get(inner->params, acp_update);
-	if (t->pieces.p && inner->what == ACP_SESSION_UPDATE && acp_chunk(inner->params, &chunk))
+	t->params = t->redact->all_texts ? slice(NULL, 0) : inner->params;
+	if (t->params.p && inner->what == ACP_SESSION_UPDATE && acp_chunk(inner->params, &chunk))
 		return;
 	if (redact_line(t->redact, m->msg.text, &m->line) < 0)
 		t->failed = true;
@@ -36,7 +36,7 @@ transcript_see(struct transcript *t, const struct message *original, bool timed)
 	struct msg inner;
 
 	t->timed |= timed;
-	t->pieces = slice(NULL, 0);
+	t->params = slice(NULL, 0);
 	if (t->redact)
 		clean(t, &m, &inner);
 	if (t->failed || sessions_see(t->sessions, &m, &seen) < 0)

@@ -70,6 +70,7 @@ struct export_turn {
 	struct buf work;         /* struct item *: tool calls and questions of the turn and of the sub-agents that work for the turn */
 	double started;          /* when the recording began: seconds since 1970, or 0 if not known */
 	uint64_t t, end;
+	struct buf prompt;       /* the first text of the prompt before redaction, plain; empty if nothing is redacted */
 	struct buf stop, error;  /* the stop reason, plain; the error of the response, JSON */
 	struct spent spent;
 };
@@ -112,7 +113,7 @@ struct transcript {
 	struct buf agent, version, word; /* agent, version: of the connection, plain; word: scratch */
 	double started;
 	uint64_t now;             /* the time of the current message, us */
-	struct slice pieces;      /* the current update before redaction, which has the pieces of texts; p NULL: no such update */
+	struct slice params;      /* the params of the current message before redaction; p NULL: they are redacted at once */
 	bool timed, failed;       /* timed: a recording has times; failed: out of memory */
 };
 

@@ -19,9 +19,11 @@ begin_turn(struct transcript *t, const struct session_event *e)
 	if (!e->session->history)
 		x->loose = NULL;
 	turn = e->turn->data = transcript_new_turn(t, x, e->turn->prompted ? TURN_PROMPTED : TURN_WORK);
-	if (turn && e->turn->prompted)
-		transcript_content(t, e->session, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY),
-			slice(NULL, 0));
+	if (!turn || !e->turn->prompted)
+		return;
+	transcript_add_plain(t, &turn->prompt, acp_prompt_text(t->params));
+	transcript_content(t, e->session, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY),
+		slice(NULL, 0));
 }
 
 /* Version 2: the agent accepts a prompt during a turn. The prompt begins now, may join this turn, and ends the turn's last text. */
@@ -106,6 +108,7 @@ free_turn(struct export_turn *turn)
 		free(item);
 	}
 	buf_free(&turn->work);
+	buf_free(&turn->prompt);
 	buf_free(&turn->stop);
 	buf_free(&turn->error);
 	buf_free(&turn->spent.cost);

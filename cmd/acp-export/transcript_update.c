@@ -14,7 +14,8 @@ repeats_prompt(const struct session *s, struct slice text)
 
 	for (const struct session_turn *open = s->turn; open; open = open->next) {
 		turn = open->prompted ? open->data : NULL;
-		if (turn && turn->items && turn->items->kind == ITEM_USER && slice_eq(buf_slice(&turn->items->text), text))
+		if (turn && turn->items && turn->items->kind == ITEM_USER &&
+			(slice_eq(buf_slice(&turn->items->text), text) || slice_eq(buf_slice(&turn->prompt), text)))
 			return true;
 	}
 	return false;
@@ -228,7 +229,7 @@ transcript_tool(struct transcript *t, const struct session *s, struct slice upda
 static struct slice
 pieces_of(const struct transcript *t, struct slice update)
 {
-	return t->pieces.p ? t->pieces : update;
+	return t->params.p ? json_get(t->params, acp_update) : update;
 }
 
 static void
