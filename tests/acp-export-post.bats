@@ -268,11 +268,13 @@ propagated() {
 	prompt 1
 	prompt 2 ',"_meta":{}'
 	prompt 3 ', "_meta" : { "a" : 1e0 }'
+	prompt 4 ', "_meta" : null '
 	ends
 	assert_equal "$(propagated | awk '$1 != $2')" ''
-	[ "$(propagated | sort -u | wc -l)" -eq 3 ]
+	[ "$(propagated | sort -u | wc -l)" -eq 4 ]
 	grep -F ',"_meta":{"traceparent":"00-' agent.got | grep -Fe '-01"}}}'
 	grep -F ', "_meta" : {"traceparent":"00-' agent.got | grep -Fe '-01", "a" : 1e0 }}}'
+	grep -F ', "_meta" : {"traceparent":"00-' agent.got | grep -Fe '-01"} }}'
 }
 
 # bats test_tags=slow
@@ -287,10 +289,10 @@ propagated() {
 	assert_equal "$(propagated | awk '$1 != $2')" ''
 	local client=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 	prompt 3 ",\"_meta\":{\"traceparent\":\"$client\"}"
-	prompt 4 ',"_meta":null'
+	prompt 4 ',"_meta":"x"'
 	ends
 	sed -n 3p agent.got | jq -e --arg t $client '.params._meta == {traceparent: $t}'
-	sed -n 4p agent.got | jq -e '.params._meta == null'
+	sed -n 4p agent.got | jq -e '.params._meta == "x"'
 	jq -se --arg t "${client:3:32}" --arg s "${client:36:16}" '[.[].resourceSpans[]?.scopeSpans[].spans[] |
 		select(.traceId == $t and .parentSpanId == $s and .kind == 3)] | length == 1' spans
 }

@@ -81,10 +81,10 @@ trace_propagate(struct trace_export *t, const struct message *m)
 	SCOPED struct buf id = {0}, with = {0};
 	const struct session_turn *turn;
 	const struct session *s;
-	bool none = !meta.p;
+	bool none = !meta.p, null = json_type(meta) == JSON_NULL;
 
 	if (m->msg.kind != MSG_REQUEST || m->msg.what != ACP_SESSION_PROMPT || json_type(params) != JSON_OBJECT ||
-		json_get(meta, "traceparent").p || !(none || json_type(meta) == JSON_OBJECT))
+		json_get(meta, "traceparent").p || !(none || null || json_type(meta) == JSON_OBJECT))
 		return 0;
 	s = sessions_find(span_sessions(t->span), json_text(msg_session(&m->msg), &id));
 	/* This prompt has made the last turn of the queue. */
@@ -92,9 +92,11 @@ trace_propagate(struct trace_export *t, const struct message *m)
 		;
 	if (!turn || !turn->data)
 		return 0;
-	if (buf_printf(&with, "%s\"traceparent\":\"00-", none ? "\"_meta\":{" : "") < 0 || put_trace(s, &with) < 0 ||
-		buf_printf(&with, "-%016" PRIx64 "-01\"%s", span_of(t, turn->data), none ? "}" : "") < 0)
+	if (buf_printf(&with, "%s\"traceparent\":\"00-", none ? "\"_meta\":{" : null ? "{" : "") < 0 || put_trace(s, &with) < 0 ||
+		buf_printf(&with, "-%016" PRIx64 "-01\"%s", span_of(t, turn->data), none || null ? "}" : "") < 0)
 		return -1;
+	if (null)
+		return frame_replace(t->watch->stream, meta, buf_slice(&with));
 	return frame_add_members(t->watch->stream, none ? params : meta, buf_slice(&with));
 }
 
