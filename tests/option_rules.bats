@@ -94,6 +94,8 @@ refused() {
 
 @test "acp-export" {
 	refused '--append requires --output' export -f otlp -a s.rec
+	refused '--append requires --format otlp' export -f perfetto -a -o x s.rec
+	refused '--append requires --format otlp' export -a -o x s.rec
 	refused '--hop requires recordings or --attach' export -f otlp --hop 1
 	refused '--follow requires one recording' export -f otlp -F s.rec s.rec
 	refused '--pass does not go with recordings' export -f otlp --pass s.rec

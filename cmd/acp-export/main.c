@@ -16,7 +16,7 @@ static const char help[] =
 	"  -f, --format html|markdown|otlp|perfetto  what to write (html)\n"
 	"  -o, --output FILE     write to FILE, not to standard output, or of a stream to\n"
 	"                        standard error\n"
-	"  -a, --append          append to the file of -o\n"
+	"  -a, --append          of -f otlp: append to the file of -o\n"
 	"      --post URL        send what -f otlp writes to this collector, such as\n"
 	"                        http://localhost:4318\n"
 	"      --propagate       add the traceparent of its turn to a prompt without one\n"
@@ -66,8 +66,9 @@ static const struct cli_rule rules[] = {
 	{"--follow", "one recording", NULL},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--post", "--format otlp", "--output"},
+	{"--append", "--format otlp", NULL}, /* a timeline is one document */
 	{"--propagate", "--format otlp", "recordings|--attach"},
-	{"a command|--attach|--pass|--way|--grace|--clean|--append|--follow", "--format otlp|--format perfetto", NULL},
+	{"a command|--attach|--pass|--way|--grace|--clean|--follow", "--format otlp|--format perfetto", NULL},
 	{NULL, NULL, NULL},
 };
 
