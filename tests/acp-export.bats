@@ -159,6 +159,20 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	done
 }
 
+@test "--redact leaves out a password in the name of the model" {
+	recording "$(prompt 1 s hi)" \
+		"$(update s '"sessionUpdate":"usage_update","used":1,"size":10,"_meta":{"_claude/model":"https://me:hunter22pw@gw.example/claude"}')" \
+		'{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":3,"inputTokens":1,"outputTokens":2}}}' >s.rec
+	for format in html markdown; do
+		run -0 acp-export -f $format s.rec
+		assert_output --partial hunter22
+		run -0 --separate-stderr acp-export -f $format --redact s.rec
+		refute_output --partial hunter22
+		assert_output --partial 'gw.example/claude'
+		[[ $stderr == 'acp-export: redacted 1 value in 1 message'* ]]
+	done
+}
+
 @test "--redact=text leaves no text of the session" {
 	recording '<{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/home/somebody","mcpServers":[]}}' \
 		'{"jsonrpc":"2.0","id":0,"result":{"sessionId":"s"}}' "$(prompt 1 s private)" "$(says s private)" \

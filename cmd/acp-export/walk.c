@@ -511,6 +511,18 @@ put_fact(struct walk *w, const char *label, struct slice value)
 		w->page.paint->fact(&w->page, label, value);
 }
 
+/* Writes the name of the model. The usage has it from before redaction, which has counted its secrets. */
+static void
+put_model(struct walk *w, struct slice model)
+{
+	struct redact redact = {0};
+
+	if (w->transcript->redact)
+		w->page.failed |= redact_plain(&redact, model, 0, &model) < 0;
+	put_fact(w, "Model", model);
+	redact_free(&redact);
+}
+
 static void
 put_spent(struct walk *w, const struct session *s)
 {
@@ -527,7 +539,7 @@ put_spent(struct walk *w, const struct session *s)
 			w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
 				usage_money_put(u, &figures.costs[i], &text) < 0;
 		put_fact(w, "Cost", buf_slice(&text));
-		put_fact(w, "Model", usage_name(u, us->model));
+		put_model(w, usage_name(u, us->model));
 	}
 	usage_figures_free(&figures);
 }
