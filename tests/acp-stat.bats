@@ -628,7 +628,7 @@ hanging() {
 	assert_line --index 1 $'in\tclient\tagent\tsession/prompt\t1\tone\t\t\t'
 }
 
-@test "a recording of an MCP server: its tools are rows, and a result with isError is a failure" {
+@test "a recording of an MCP server: its tools are rows, a result with isError is a failure, and a call without an end takes time" {
 	cat >s.rec <<-'END'
 		{"acp-recording":1,"command":["server"]}
 		{"t":0,"from":"client","msg":{"id":1,"method":"tools/call","params":{"name":"read","arguments":{}}}}
@@ -643,7 +643,7 @@ hanging() {
 	END
 	acp-stat -f json s.rec >report
 	assert_equal "$(jq -c 'select(.row == "tool") | [.name, .count, .failed, .open, .busy_us]' report)" '["read",2,1,0,4000000]
-["write",2,1,1,1000000]'
+["write",2,1,1,2000000]'
 	assert_equal "$(jq -c 'select(.row == "method") | [.name, .count, .failed, .open]' report)" '["tools/call",5,1,1]'
 	assert_equal "$(acp-stat --by tool -f tsv s.rec | awk -F '\t' '$1 == "tool" { print $3, $4 }' | sort -u)" "$(printf '%s\n' 'read 2' 'write 2')"
 	run -1 acp-stat --max tool.read.max=2s s.rec

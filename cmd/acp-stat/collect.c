@@ -64,7 +64,7 @@ add_mcp_call(struct tool *t, const struct span_request *q)
 
 	if (count(t, r, q->failed || q->tool_failed, q->unfinished, q->end - q->begin) < 0)
 		return -1;
-	return t->timed && !q->unfinished ? row_add_interval(&t->table, r, q->begin, q->end) : 0;
+	return t->timed ? row_add_interval(&t->table, r, q->begin, q->end) : 0;
 }
 
 /* Is this kind of row asked for? */
