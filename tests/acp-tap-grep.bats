@@ -49,6 +49,27 @@ found() {
 	run -1 acp-tap -f raw --grep-regex 'y.ü' u.nd
 }
 
+@test "--grep finds what is in the output of a terminal of version 2, also in successive chunks" {
+	output() {
+		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"A","update":{"terminalId":"T",%s}}}\n' "$1"
+	}
+	piece() {
+		output '"sessionUpdate":"terminal_output_chunk","data":"'"$(printf "$1" | base64)"'"'
+	}
+	{
+		output '"sessionUpdate":"terminal_update","command":"make","output":{"data":"'"$(printf 'a\377\0 needle\n' | base64)"'"}'
+		piece 'a nee' && piece 'dle\377 in'
+		piece 'x' | sed 's/"T"/"U"/' && piece ' hay'
+		output '"sessionUpdate":"terminal_update","output":{"data":"needle?"}'
+		output '"sessionUpdate":"terminal_update","output":{"data":7}'
+	} >s.nd
+	assert_equal "$(found --grep needle)" '1 3'
+	assert_equal "$(found --grep make)" 1
+	run -1 acp-tap -f raw --grep 'in hay' s.nd
+	run -0 acp-tap --grep-regex 'needle$' s.nd
+	assert_output --regexp 'terminal_update .*a.* needle'
+}
+
 # bats test_tags=slow
 @test "--grep: a timeline shows the text around the hit, in colour, and joins chunks" {
 	run -0 acp-tap --grep needle --color always s.nd

@@ -403,6 +403,73 @@ said() {
 	done
 }
 
+# output WORD...: a session of version 2 in which a terminal has this output: a word begins with the kind of update, + (a chunk) or = (all).
+output() {
+	local data
+	for data; do
+		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"%s","terminalId":"T",%s}}}\n' \
+			"$(if [ "${data::1}" = + ]; then echo terminal_output_chunk; else echo terminal_update; fi)" \
+			"$(data=$(printf -- "${data:1}" | base64 -w 0) && if [ "${1::1}" = + ]; then echo '"data":"'"$data"'"'; else
+				echo '"command":"ls --token=abc9xyz","output":{"data":"'"${data//\//\\/}"'"}'; fi)"
+		shift
+	done
+}
+
+# shown FILE: the output of terminals in a file, decoded, with | at the end of each.
+shown() {
+	jq -r '.params.update | .data // .output.data' "$1" | while read -r data; do base64 -d <<<"$data"; printf '|'; done
+}
+
+@test "the output of a terminal of version 2 is decoded, redacted and encoded" {
+	output '=GITHUB_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345\n\377\376??>\0 and DB_PASSWORD=hunter22\r\n' >in
+	acp-tap --redact -f raw in >out 2>err
+	assert_equal "$(shown out | od -c)" "$(printf 'GITHUB_TOKEN=<redacted>\n\377\376??>\0 and DB_PASSWORD=<redacted>\r\n|' | od -c)"
+	assert_regex "$(cat err)" 'redacted 3 values in 1 message'
+	# What has no secret keeps its bytes. What is not base64 is a text.
+	output '=\377\376??>\0' '+???\377' | sed 's/ls --token=abc9xyz/ls/; s/:/ : /g' >in
+	acp-tap --redact -f raw in >out 2>err
+	cmp in out
+	output '+x' | sed 's/eA==/DB_PASSWORD=hunter22, no base64/' >in
+	run -0 --separate-stderr acp-tap --redact -f raw in
+	assert_output --partial '"data":"DB_PASSWORD=<redacted>, no base64"'
+	output '+DB_PASSWORD=hunter22' >in
+	run -0 --separate-stderr acp-tap --redact=text -f raw in
+	assert_output --partial '"data":"<redacted>"'
+	assert_regex "$stderr" 'redacted 1 value in 1 message: 1 text$'
+}
+
+@test "the output of a terminal in chunks: a secret may begin in one and end in the next" {
+	paste -d '\n' <(output '=x DB_PASS' '+WORD=' '+hunter' '+ is it') <(output +a +b +c +d | sed 's/"T"/"U"/') >in
+	for begin in '' '--start 2' '--start 4'; do
+		acp-tap --redact $begin -f raw in >out 2>err
+		assert_regex "$(shown out)" '\|<redacted>\|c\| is it\|d\|$'
+	done
+	# All of the output replaces what was before.
+	output '+DB_PASSWORD=' '=hunter' >in
+	acp-tap --redact -f raw in >out 2>err
+	assert_equal "$(shown out)" 'DB_PASSWORD=|hunter|'
+	output '+-----BEGIN RSA PRIVATE KEY-----\nabcd' '+efgh\nijkl' '+mnop\n-----END RSA PRIVATE KEY-----\nqrst' >in
+	acp-tap --redact -f raw in >out 2>err
+	run -0 shown out
+	for part in abcd efgh ijkl mnop; do refute_output --partial $part; done
+	assert_output --partial qrst
+	# As messages within the envelopes of a proxy.
+	output '+DB_PASS' '+WORD=hunter22' | jq -c '{jsonrpc, method: "proxy/successor", params: {method, params}}' >in
+	acp-tap --redact -f raw in >out 2>err
+	assert_equal "$(jq -r '.params | .params // . | .update.data' out | base64 -d)" 'DB_PASSWORD=<redacted>'
+}
+
+@test "a page shows the redacted output of a terminal" {
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"hello"}]}}'
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"x","content":[{"type":"terminal","terminalId":"T"}]}}}'
+		output '+DB_PASS' '+WORD=hunt' '+er22 is it, sk-' '+proj-abcdef7ghijklmno' '+pqrstuvwxyz, yes'
+	} >in
+	run -0 --separate-stderr acp-export --redact -f markdown in
+	assert_output --partial 'DB_PASSWORD=<redacted> is it, <redacted>, yes'
+	assert_regex "$stderr" 'redacted 2 values in 1 message'
+}
+
 @test "a prompt and the chunk after it are not one text" {
 	{
 		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"hello"}]}}'

@@ -156,6 +156,8 @@ transcript_open(struct transcript *t, struct redact *redact)
 	struct usage_spec spec = {.event = count, .arg = t};
 
 	*t = (struct transcript){.redact = redact};
+	if (redact)
+		redact->skip_output = true;
 	usage_words(&t->words);
 	t->usage = usage_new(&spec);
 	t->sessions = sessions_new(transcript_event, t, &limits);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "cmd/acp-tap/pretty.h"
+#include "lib/base/base64.h"
+
+static const char terminal_chunk[] = "terminal_output_chunk"; /* its data is in base64 */
 
 enum { TAIL = 1024 }; /* bytes before the last chunk of a text in which a hit may begin */
 
@@ -12,7 +15,7 @@ struct grep {
 	const char *literal; /* of ASCII only; NULL: regex has the pattern */
 	regex_t regex;
 	struct buf text, plain; /* the searched text; a string without its escapes */
-	struct buf source, tail; /* of the last chunks: side, session and kind; the end of their text */
+	struct buf source, tail; /* of the last chunks: side, session, terminal and kind; the end of their text */
 };
 
 /* --- the pattern --- */
@@ -162,10 +165,31 @@ search_value(struct grep *g, struct slice value, bool all, struct grep_hit *hit)
 	return false;
 }
 
+/* Appends the text of a string to g->text. encoded: the string is in base64. */
+static bool
+add_text(struct grep *g, struct slice string, bool encoded)
+{
+	struct slice text = json_text(string, &g->plain);
+
+	return (encoded ? base64_decode(text, &g->text) : buf_add_slice(&g->text, text)) == 0;
+}
+
+/* Searches the output of a terminal of version 2. */
+static bool
+search_output(struct grep *g, const struct message *m, struct grep_hit *hit)
+{
+	struct slice update = json_get(m->msg.params, acp_update), kind = msg_update_kind(&m->msg);
+	struct slice output = json_string_is(kind, "terminal_update") ? json_path(update, "output.data") :
+		json_string_is(kind, terminal_chunk) ? json_get(update, "data") : slice(NULL, 0);
+
+	g->text.n = 0;
+	return json_type(output) == JSON_STRING && add_text(g, output, true) && search(g, 0, hit);
+}
+
 bool
 grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
 {
-	return search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
+	return search_output(g, m, hit) || search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
 		search_value(g, m->msg.error, true, hit);
 }
 
@@ -177,7 +201,8 @@ continues_text(struct grep *g, const struct message *m, struct slice kind)
 	struct buf swap = g->source;
 	bool same;
 
-	if (buf_printf(&source, "%d ", m->from) < 0 || buf_add_slice(&source, msg_session(&m->msg)) < 0 || buf_add_slice(&source, kind) < 0)
+	if (buf_printf(&source, "%d ", m->from) < 0 || buf_add_slice(&source, msg_session(&m->msg)) < 0 ||
+		buf_add_slice(&source, json_path(m->msg.params, "update.terminalId")) < 0 || buf_add_slice(&source, kind) < 0)
 		return false;
 	same = slice_eq(buf_slice(&source), buf_slice(&g->source));
 	g->source = source;
@@ -188,12 +213,14 @@ continues_text(struct grep *g, const struct message *m, struct slice kind)
 bool
 grep_see(struct grep *g, const struct message *m)
 {
-	struct slice kind = msg_update_kind(&m->msg), chunk = preview_chunk(m, kind), text;
+	struct slice kind = msg_update_kind(&m->msg), chunk = preview_chunk(m, kind);
+	bool encoded = json_string_is(kind, terminal_chunk), found;
 	struct grep_hit hit;
 	size_t before, left;
-	bool found;
 
-	if (!chunk.p) {
+	if (encoded)
+		chunk = json_path(m->msg.params, "update.data");
+	if (json_type(chunk) != JSON_STRING) {
 		g->source.n = g->tail.n = 0;
 		return grep_message(g, m, &hit);
 	}
@@ -203,8 +230,7 @@ grep_see(struct grep *g, const struct message *m)
 	if (buf_add_slice(&g->text, buf_slice(&g->tail)) < 0)
 		return false;
 	before = g->text.n;
-	text = json_text(chunk, &g->plain);
-	if (buf_add_slice(&g->text, text) < 0)
+	if (!add_text(g, chunk, encoded))
 		return false;
 	found = search(g, before, &hit);
 	left = g->text.n > TAIL ? g->text.n - TAIL : 0;

@@ -1,6 +1,7 @@
 /* The walk through the JSON of a line: which values are secrets by their names, and the replacement of all hits. */
 #include <inttypes.h>
 
+#include "lib/base/base64.h"
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
@@ -152,7 +153,7 @@ search_string(struct redact *r, const struct walk *w, struct slice string, const
 	int e;
 
 	if (string.p == r->chunk.p)
-		return search_chunk(r, w, string);
+		return r->encoded ? 0 : search_chunk(r, w, string);
 	if (raw.n < 6 && !(commands && *commands))
 		return 0;
 	if (escaped) {
@@ -417,36 +418,97 @@ choose_stream(struct redact *r, struct slice id)
 	return buf_add_slice(&r->stream->id, id);
 }
 
-/* If the line is a chunk of a text, finds its stream by session, kind of update, tool call and message. */
+/*
+ * If the line has a chunk of a text, or output of a terminal, finds its stream: by session, kind of update, tool call and message, or by
+ * session and terminal.
+ */
 static int
 find_stream(struct redact *r, struct slice line)
 {
-	struct slice update, kind, text;
+	struct slice params, update, kind, text;
 	SCOPED struct buf id = {0};
+	bool all;
 
 	r->chunk = slice(NULL, 0);
-	if (!memmem(line.p, line.n, "_chunk\"", 7))
+	if (!memmem(line.p, line.n, "_chunk\"", 7) && !memmem(line.p, line.n, "\"terminal_update\"", 17))
 		return 0;
 	line = slice_between(line.p + leading_space(line), line.p + line.n);
-	update = json_path(line, "params.update");
+	params = json_get(line, "params");
+	update = json_get(params, "update");
+	if (!update.p) /* in an envelope */
+		update = json_get(params = json_get(params, "params"), "update");
 	kind = json_get_string(update, acp_update_kind);
-	text = json_path(update, json_string_is(kind, "tool_call_content_chunk") ? "content.content.text" : "content.text");
+	all = json_string_is(kind, "terminal_update");
+	r->encoded = all || json_string_is(kind, "terminal_output_chunk");
+	text = json_path(update, all ? "output.data" : r->encoded ? "data" :
+		json_string_is(kind, "tool_call_content_chunk") ? "content.content.text" : "content.text");
 	if (!kind.p || json_type(text) != JSON_STRING)
 		return 0;
-	if (buf_add_slice(&id, json_path(line, "params.sessionId")) < 0 || buf_add_slice(&id, kind) < 0 ||
-		buf_add_slice(&id, json_get(update, "toolCallId")) < 0 || buf_add_slice(&id, json_get(update, "messageId")) < 0)
+	if (buf_add_slice(&id, json_get(params, "sessionId")) < 0 || (!r->encoded && buf_add_slice(&id, kind) < 0) ||
+		buf_add_slice(&id, json_get(update, r->encoded ? "terminalId" : "toolCallId")) < 0 ||
+		buf_add_slice(&id, json_get(update, "messageId")) < 0 || choose_stream(r, buf_slice(&id)) < 0)
 		return -1;
 	r->chunk = text;
-	return choose_stream(r, buf_slice(&id));
+	if (all)
+		r->stream->tail.n = 0;
+	return 0;
+}
+
+/* Finds secrets in the output of a terminal. *plain is the output, decoded. What is not base64 is no chunk, but a text like others. */
+static int
+search_output(struct redact *r, struct slice *plain)
+{
+	struct buf *both = &r->plain[0];
+	size_t before = r->stream->tail.n;
+	int e;
+
+	both->n = 0;
+	if (buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 ||
+		(e = base64_decode(json_text(r->chunk, &r->value), both)) < 0)
+		return -1;
+	*plain = slice(both->p + before, both->n - before);
+	if (e == 0)
+		return search_next(r, both);
+	r->chunk = slice(NULL, 0);
+	return 0;
+}
+
+/* Replaces secrets in the output of a terminal. If it has some, *line becomes a copy with the new output, in base64 again. */
+static int
+redact_output(struct redact *r, struct slice *line)
+{
+	struct slice plain;
+	struct splice splice;
+
+	if (search_output(r, &plain) < 0 || replace(r, plain, &plain) < 0)
+		return -1;
+	if (r->n == 0)
+		return 0;
+	r->n = r->hits.n = r->value.n = r->line.n = 0;
+	if (base64_encode(plain, &r->value) < 0)
+		return -1;
+	splice = (struct splice){r->chunk.p + 1, r->chunk.p + r->chunk.n - 1, buf_slice(&r->value)};
+	if (splice_write(*line, &splice, 1, &r->line) < 0)
+		return -1;
+	r->chunk.p = r->line.p + (r->chunk.p - line->p);
+	*line = buf_slice(&r->line);
+	return 0;
 }
 
 int
 redact_line(struct redact *r, struct slice line, struct slice *result)
 {
+	uint64_t messages = r->messages;
+
 	r->n = r->hits.n = 0;
 	if (find_stream(r, line) < 0)
 		return -1;
-	return walk(r, line, 0) < 0 ? -1 : replace(r, line, result);
+	if (r->chunk.p && r->encoded && !r->all_texts && !r->skip_output && redact_output(r, &line) < 0)
+		return -1;
+	if (walk(r, line, 0) < 0 || replace(r, line, result) < 0)
+		return -1;
+	r->messages = messages + (r->messages > messages);
+	return 0;
 }
 
 int
@@ -454,6 +516,7 @@ redact_pass(struct redact *r, struct slice line, struct buf *before)
 {
 	struct walk w = {.origin = line.p};
 	uint64_t kinds[REDACT_KINDS];
+	struct slice plain;
 	int e;
 
 	before->n = r->n = r->hits.n = 0;
@@ -463,7 +526,8 @@ redact_pass(struct redact *r, struct slice line, struct buf *before)
 		return 0;
 	/* The search counts what it finds, but nothing is replaced here. */
 	memcpy(kinds, r->kinds, sizeof(kinds));
-	e = buf_add_slice(before, buf_slice(&r->stream->tail)) < 0 ? -1 : search_chunk(r, &w, r->chunk);
+	e = buf_add_slice(before, buf_slice(&r->stream->tail)) < 0 ? -1 :
+		r->encoded ? search_output(r, &plain) : search_chunk(r, &w, r->chunk);
 	memcpy(r->kinds, kinds, sizeof(kinds));
 	return e;
 }
@@ -512,6 +576,7 @@ void
 redact_free(struct redact *r)
 {
 	buf_free(&r->text);
+	buf_free(&r->line);
 	buf_free(&r->name);
 	buf_free(&r->value);
 	for (size_t i = 0; i < REDACT_NEST; i++)

@@ -16,14 +16,16 @@ enum redact_option { REDACT_NOTHING, REDACT_SECRETS, REDACT_TEXTS };
 
 /* A text that comes in chunks. Its end is kept, because a name in one chunk may belong to a value in the next. */
 struct redact_stream {
-	struct buf id;   /* session, kind of update, tool call and message */
+	struct buf id;   /* session, kind of update, tool call and message; or session and terminal */
 	struct buf tail; /* the last bytes of the latest chunk */
 };
 
-/* Zeroed and with `all_texts` set it is ready. Callers also count `lines`; the other members are for lib/redact alone. */
+/* Zeroed and with the first two set it is ready. Callers also count `lines`; the other members are for lib/redact alone. */
 struct redact {
 	bool all_texts;     /* all texts are replaced, too */
+	bool skip_output;   /* the caller decodes the output of terminals, and redacts all of it itself */
 	struct buf text;    /* the latest copy of a line */
+	struct buf line;    /* a line with the redacted output of a terminal: the copy from which `text` is made */
 	struct buf hits;    /* n struct redact_hit of the current line */
 	struct buf splices; /* the struct splice that replace the hits */
 	size_t n;
@@ -36,6 +38,7 @@ struct redact {
 	struct redact_stream *stream; /* the one that the current line continues; valid while chunk is set */
 	size_t oldest;      /* counts reuses of streams: the next one modulo their number */
 	struct slice chunk; /* the JSON string of the current line that is a chunk of a stream; p NULL: the line has none */
+	bool encoded;       /* the chunk is output of a terminal, in base64 */
 	bool indexed;       /* `first` and `second` are filled */
 	uint64_t first[128], second[128]; /* for each character a bit for each shape of key that has it as its first, second */
 };
