@@ -481,6 +481,27 @@ shown() {
 	refute_output --partial helloDB
 }
 
+@test "--redact=text: ids of plans, sub-agents, questions and settings stay, so that plans and tasks stay apart" {
+	local update='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":%s}}\n' p
+	printf '{"jsonrpc":"2.0","id":1,"method":"m","params":%s}\n' '{"planId":"p 1","elicitationId":"e","configId":"c","methodId":"m","providerId":"p","groupId":"g","mode":"form"}' \
+		'{"senderSessionId":"A","recipientSessionId":"B","senderMessageId":"1","recipientMessageId":"2","userMessageId":"3","action":"accept"}' \
+		'{"parentSessionId":"A","parentMessageId":"1","parentToolCallId":"t","parentToolUseId":"t","toolUseId":"t"}' >in
+	run -0 --separate-stderr acp-tap --redact=text -f raw in
+	assert_output "$(cat in)"
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}'
+		printf "$update" A '{"sessionUpdate":"subagent_update","sessionId":"C","title":"kid","state":{"state":"running"}}'
+		for p in one two; do
+			printf "$update" A '{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"'$p'","entries":[{"content":"x","status":"pending","priority":"low"}]}}' \
+				C '{"sessionUpdate":"session_message","messageId":"'$p'","senderSessionId":"A","recipientSessionId":"C","content":[{"type":"text","text":"x"}]}' \
+				C '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"y"}}'
+		done
+	} >in
+	run -0 --separate-stderr acp-export -f markdown --redact=text in
+	assert_equal "$(grep -cE 'Plan|Task [12]' <<<"$output")" 4
+	refute_output --partial 'Task 3'
+}
+
 @test "--redact=text: ids with blanks stay ids" {
 	echo '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"my words"}}' >in
 	run -0 --separate-stderr acp-tap --redact=text -f raw in

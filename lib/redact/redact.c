@@ -42,7 +42,9 @@ struct context {
 static const char *const words[] = {"jsonrpc", "id", "method", "sessionId", "sessionUpdate", "type", "kind", "status", "state",
 	"stopReason", "toolCallId", "terminalId", "messageId", "requestId", "optionId", "outcome", "modeId", "currentModeId",
 	"modelId", "currentModelId", "model", "role", "priority", "severity", "mimeType", "currency", "version", "connectionId",
-	"serverId", "acpId", "signal", "compactionId"};
+	"serverId", "acpId", "signal", "compactionId", "planId", "elicitationId", "configId", "methodId", "providerId", "groupId",
+	"senderSessionId", "recipientSessionId", "senderMessageId", "recipientMessageId", "userMessageId", "parentSessionId",
+	"parentMessageId", "parentToolCallId", "parentToolUseId", "toolUseId", "mode", "action"};
 
 /* Members in which every string is a text, whatever its name. */
 static const char *const texts[] = {"rawInput", "rawOutput", "arguments", "structuredContent", "_meta", "data"};
