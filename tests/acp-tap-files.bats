@@ -229,6 +229,13 @@ hanging() {
 	assert_equal "$(jq -r .title <<<"$output")" Greeting
 }
 
+@test "--list: the agent of version 2" {
+	printf '%s\n' '{"id":0,"method":"initialize","params":{"protocolVersion":2,"info":{"name":"client"}}}' \
+		'{"id":0,"result":{"protocolVersion":2,"info":{"name":"my-agent","version":"1"},"capabilities":{}}}' >in
+	run -0 acp-tap --list -f json in
+	assert_equal "$(jq -r .agent <<<"$output")" my-agent
+}
+
 @test "--list: without operands all recordings of -o auto, the oldest first" {
 	export XDG_STATE_HOME=$PWD/state
 	run -2 acp-tap --list

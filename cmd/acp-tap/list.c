@@ -214,8 +214,10 @@ message(struct watch *w, const struct message *m, const struct session_message *
 
 	e->t = w->t;
 	e->timed |= w->timed;
-	if (m->msg.kind == MSG_RESPONSE && m->request && m->request->what == ACP_INITIALIZE)
+	if (m->msg.kind == MSG_RESPONSE && m->request && m->request->what == ACP_INITIALIZE) {
 		r |= keep(&e->agent, json_path(m->msg.result, "agentInfo.name"));
+		r |= keep(&e->agent, json_path(m->msg.result, "info.name")); /* in version 2 */
+	}
 	if (json_string_is(msg_update_kind(&m->msg), "session_info_update") && json_type(title) == JSON_STRING) {
 		e->title.n = 0;
 		r |= keep(&e->title, title);
