@@ -236,6 +236,21 @@ hanging() {
 	assert_equal "$(jq -r .agent <<<"$output")" my-agent
 }
 
+@test "--list: the last turn of a recording that was rotated keeps its tokens" {
+	part() {
+		printf '%s\n' '{"acp-recording":1,"started":"2026-11-20T12:00:00.000000Z"'"$2"'}' \
+			'{"t":'$1',"from":"client","msg":{"id":'$1',"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}}' \
+			'{"t":'$1',"from":"agent","msg":{"id":'$1',"result":{"stopReason":"end_turn","usage":{"totalTokens":30,"inputTokens":10,"outputTokens":20}}}}'
+	}
+	{ part 1 && echo '{"t":1,"event":"rotated"}'; } >1.rec
+	part 2 ',"continues":true' >2.rec
+	run -0 acp-tap --list -f json 1.rec 2.rec
+	assert_equal "$(jq -c '[.turns, .tokens]' <<<"$output")" $'[1,30]\n[1,30]'
+	cat 1.rec 2.rec >both.rec
+	run -0 acp-tap --list -f json both.rec
+	assert_equal "$(jq -c '[.turns, .tokens]' <<<"$output")" '[2,60]'
+}
+
 @test "--list: without operands all recordings of -o auto, the oldest first" {
 	export XDG_STATE_HOME=$PWD/state
 	run -2 acp-tap --list

@@ -153,7 +153,8 @@ finish_entry(struct list *l)
 	int r = 0;
 
 	if (e->file) {
-		r = add_up(e, &f) | (f.cost.n && !buf_string(&f.cost) ? -1 : 0) | (l->headed ? 0 : put_head(l, to));
+		r = usage_end(e->usage);
+		r |= add_up(e, &f) | (f.cost.n && !buf_string(&f.cost) ? -1 : 0) | (l->headed ? 0 : put_head(l, to));
 		r |= l->options->format == FORMAT_TSV || l->options->format == FORMAT_JSON ? put_row(l, e, &f, to) : put_text(l, e, &f, to);
 		out_commit(&l->watch->out, before, r);
 		l->headed = true;
@@ -237,13 +238,6 @@ event(struct watch *w, const struct record *r)
 }
 
 static int
-end(struct watch *w, bool cut)
-{
-	(void)cut;
-	return usage_end(((struct list *)w->state)->entry.usage);
-}
-
-static int
 finish(struct watch *w, int status)
 {
 	struct list *l = w->state;
@@ -257,7 +251,7 @@ list_run(const struct options *o)
 {
 	struct list l = {.options = o};
 	struct watch w = {.name = tap_name, .state = &l, .frame = &o->frame, .counts_events = true, .begin = begin, .happened = happened,
-		.message = message, .event = event, .end = end, .finish = finish};
+		.message = message, .event = event, .finish = finish};
 
 	l.watch = &w;
 	usage_words(&l.words);
