@@ -251,6 +251,13 @@ hanging() {
 	assert_equal "$(jq -c '[.turns, .tokens]' <<<"$output")" '[2,60]'
 }
 
+@test "--list: the title is the first text of a prompt, also where a file comes before it" {
+	printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"resource_link","uri":"file:///p.c","name":"p.c"},{"type":"text","text":"fix this"}]}}' \
+		'{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"thanks"}]}}' >in
+	run -0 acp-tap --list -f json in
+	assert_equal "$(jq -r .title <<<"$output")" 'fix this'
+}
+
 @test "--list: without operands all recordings of -o auto, the oldest first" {
 	export XDG_STATE_HOME=$PWD/state
 	run -2 acp-tap --list

@@ -209,8 +209,7 @@ static int
 message(struct watch *w, const struct message *m, const struct session_message *seen)
 {
 	struct entry *e = &((struct list *)w->state)->entry;
-	struct slice title = json_path(m->msg.params, "update.title"), block;
-	struct json_iter prompt = {.in = json_get(m->msg.params, "prompt")};
+	struct slice title = json_path(m->msg.params, "update.title");
 	int r = usage_may_matter(&((struct list *)w->state)->words, m->msg.text) ? usage_message(e->usage, seen) : 0;
 
 	e->t = w->t;
@@ -223,8 +222,8 @@ message(struct watch *w, const struct message *m, const struct session_message *
 		e->title.n = 0;
 		r |= keep(&e->title, title);
 	}
-	if (m->msg.what == ACP_SESSION_PROMPT && json_item(&prompt, &block))
-		r |= keep(&e->title, json_get(block, "text"));
+	if (m->msg.what == ACP_SESSION_PROMPT)
+		r |= keep(&e->title, acp_prompt_text(m->msg.params));
 	return r ? -1 : 0;
 }
 
