@@ -421,6 +421,17 @@ answer() {
 	assert_equal "$(grep -c 'no response' <<<"$output")" 1
 }
 
+@test "a prompt that waits in the queue has had no response since it came, not since its turn began" {
+	cat >s.rec <<-'END'
+		{"acp-recording":1,"started":"2026-11-20T12:00:00.000000Z"}
+		{"t":1,"from":"client","msg":{"id":1,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}}
+		{"t":2,"from":"client","msg":{"id":2,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}}
+		{"t":9,"from":"agent","msg":{"method":"session/update","params":{"sessionId":"one","update":{"sessionUpdate":"plan","entries":[]}}}}
+	END
+	run -0 acp-tap --color never s.rec
+	assert_equal "$(grep -o 'no response after .*' <<<"$output")" $'no response after 8.0 s\nno response after 7.0 s'
+}
+
 @test "a bracket is not closed where the rest is not known, or only messages are wanted" {
 	printf '%s\n' '{"id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}' '{"method":"_none"}' >in
 	run -0 --separate-stderr acp-tap --until 1 in

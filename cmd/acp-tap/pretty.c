@@ -524,8 +524,8 @@ pretty_close(struct writer *w, struct buf *to, const struct session_turn *turn, 
 	begin_line(w->pretty, &c, to, &r);
 	cells_style(&c, STYLE_RED);
 	cells_ascii(&c, turn->prompted && !turn->accepted ? "no response" : "no end");
-	if (w->timed && t >= turn->begin)
-		cells_printf(&c, " after %s", people_duration(text, t - turn->begin));
+	if (w->timed && t >= turn->asked)
+		cells_printf(&c, " after %s", people_duration(text, t - turn->asked));
 	return cells_end(&c);
 }
 
