@@ -415,6 +415,15 @@ two_turns() {
 	assert_failure 137
 }
 
+@test "an agent that a signal without a name here has killed: a failure" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		{"t":1,"event":"exit","signal":"INFO"}
+	END
+	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
+	assert_failure 254
+}
+
 @test "an agent that ended when the client had left waits for that" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}

@@ -432,6 +432,26 @@ answer() {
 	assert_equal "$(grep -o 'no response after .*' <<<"$output")" $'no response after 8.0 s\nno response after 7.0 s'
 }
 
+@test "an exit by a signal that has no name here is no exit status, and a record keeps the name" {
+	local signal
+	for signal in INFO 40 KILL; do
+		printf '%s\n' '{"acp-recording":1}' '{"t":1,"from":"client","msg":{"id":1,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}}' \
+			'{"t":2.000000,"event":"exit","signal":"'$signal'"}' >s.rec
+		run -0 acp-tap s.rec
+		assert_output --regexp " exit +(unknown )?signal $signal"
+		run -0 acp-tap -f record s.rec
+		assert_line '{"t":2.000000,"event":"exit","signal":"'$signal'"}'
+		run -0 acp-export -f markdown s.rec
+		assert_output --regexp "The agent ended: (signal $signal|unknown signal)\."
+	done
+	# The number may be a number.
+	sed -i 's/"KILL"/9/' s.rec
+	run -0 acp-tap -f record s.rec
+	assert_line '{"t":2.000000,"event":"exit","signal":"9"}'
+	run -0 acp-export -f markdown s.rec
+	assert_output --partial 'The agent ended: signal KILL.'
+}
+
 @test "a bracket is not closed where the rest is not known, or only messages are wanted" {
 	printf '%s\n' '{"id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}' '{"method":"_none"}' >in
 	run -0 --separate-stderr acp-tap --until 1 in

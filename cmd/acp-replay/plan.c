@@ -183,16 +183,13 @@ read_end(struct reading *r)
 {
 	struct plan *p = r->plan;
 	const struct record *record = &r->record;
-	int status;
 
 	if (r->options->loop || record->number < r->options->start) {
 		p->items.n--;
 		return 0;
 	}
 	if (record->kind == RECORD_EXIT && p->us == ACP_AGENT) {
-		status = recording_status(record);
-		/* A signal with an unknown name is a failure, too. */
-		p->exit_status = record->status < 0 && status == 0 ? EXIT_FAILED : proc_status(status);
+		p->exit_status = proc_status(recording_status(record));
 		p->items.n--;
 		return 1;
 	}

@@ -468,6 +468,10 @@ describe_event(struct cells *c, const struct record *e)
 	switch (e->kind) {
 	case RECORD_EXIT:
 		cells_ascii(c, proc_describe(e->status, text, sizeof(text)));
+		if (e->status == PROC_SIGNAL_UNKNOWN && e->signal.n) {
+			cells_ascii(c, " ");
+			cells_text(c, e->signal);
+		}
 		break;
 	case RECORD_EOF:
 		cells_ascii(c, e->torn ? "the last line has no newline" : "");

@@ -73,10 +73,12 @@ event(struct recording *rec, struct record *r, struct slice name)
 	r->kind = RECORD_OTHER;
 	r->rotated = json_string_is(name, "rotated");
 	if (json_string_is(name, "exit")) {
-		v = json_get_string(r->raw, "signal");
+		v = json_get(r->raw, "signal");
 		r->status = -1;
-		if (v.p)
+		if (json_type(v) == JSON_STRING)
 			r->signal = slice(v.p + 1, v.n - 2);
+		else if (json_type(v) == JSON_NUMBER)
+			r->signal = v;
 		else if (json_u64(json_get(r->raw, "status"), &n) && n <= 255)
 			r->status = (int)n;
 		else
@@ -130,12 +132,12 @@ recording_status(const struct record *r)
 		return W_EXITCODE(r->status, 0);
 	for (int i = 1; i <= SIGNAL_MOST; i++) {
 		name = proc_signal_name(i);
-		/* One without a name is recorded as its number. */
+		/* One without a name is recorded as its number; here it may have a name. */
 		snprintf(number, sizeof(number), "%d", i);
-		if (slice_is(r->signal, name ? name : number))
+		if ((name && slice_is(r->signal, name)) || slice_is(r->signal, number))
 			return i;
 	}
-	return 0;
+	return PROC_SIGNAL_UNKNOWN;
 }
 
 /* --- fast: records as recording_put_message writes them, of which no byte is read twice --- */

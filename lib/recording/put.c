@@ -130,6 +130,8 @@ put_event(struct buf *b, const struct record *r)
 		[RECORD_RESTART] = "restart", [RECORD_OTHER] = "rotated", [RECORD_ERROR] = "error"};
 	bool ok = buf_printf(b, ",\"event\":\"%s\"", names[r->kind]) == 0;
 
+	if (r->kind == RECORD_EXIT && r->signal.p)
+		return ok && buf_add_string(b, ",\"signal\":\"") == 0 && buf_add_slice(b, r->signal) == 0 && buf_add(b, "\"", 1) == 0;
 	if (r->kind == RECORD_EXIT)
 		return ok && put_status(b, r->status);
 	if (r->kind == RECORD_EOF || (r->kind == RECORD_LOST && r->from != ACP_UNKNOWN))

@@ -38,7 +38,7 @@ struct record {
 	struct slice raw;    /* the record's whole line */
 	struct msg msg;      /* of RECORD_MESSAGE */
 	int status;          /* of RECORD_EXIT; -1 if signal is set */
-	struct slice signal; /* of RECORD_EXIT: "KILL"; or p NULL */
+	struct slice signal; /* of RECORD_EXIT: "KILL", as it is recorded; or p NULL */
 	uint64_t count;      /* of RECORD_LOST */
 	bool torn;           /* of RECORD_EOF: the last line had no newline; of RECORD_BAD: it is such a line, and broken */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
@@ -81,7 +81,7 @@ int recording_line(struct recording *, struct slice line, uint64_t number, struc
  */
 bool recording_missed(const struct recording *, bool found, struct buf *text);
 void recording_close(struct recording *);
-/* The status of a RECORD_EXIT in the form of waitpid's; a signal whose name is unknown here counts as status 0. */
+/* The status of a RECORD_EXIT in the form of waitpid's. A signal whose name is unknown here is PROC_SIGNAL_UNKNOWN. */
 int recording_status(const struct record *);
 
 enum {

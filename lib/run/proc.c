@@ -230,7 +230,9 @@ proc_describe(int status, char *buf, size_t size)
 {
 	const char *name = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
 
-	if (name)
+	if (status == PROC_SIGNAL_UNKNOWN)
+		snprintf(buf, size, "unknown signal");
+	else if (name)
 		snprintf(buf, size, "signal %s", name);
 	else if (WIFSIGNALED(status))
 		snprintf(buf, size, "signal %d", WTERMSIG(status));

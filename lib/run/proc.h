@@ -49,9 +49,11 @@ void proc_signal(pid_t group, int signal);
 bool proc_group_lives(pid_t group);
 /* Does the process run, or is it stopped, or does it wait for a processor or a disk? False where the system cannot tell. */
 bool proc_is_awake(pid_t pid);
+/* In place of waitpid's status where only the name of a signal is known, and no signal of this system has it. */
+enum { PROC_SIGNAL_UNKNOWN = 126 };
 /* Converts waitpid's status to a shell's: the exit status, or 128+N for signal N. */
 int proc_status(int status);
-/* Describes waitpid's status in words, in buf: "exit status 3", "signal KILL". Returns buf. */
+/* Describes waitpid's status in words, in buf: "exit status 3", "signal KILL", "unknown signal". Returns buf. */
 const char *proc_describe(int status, char *buf, size_t size);
 /* The name of a signal, such as "KILL" for 9; NULL for an unknown number. */
 const char *proc_signal_name(int signal);

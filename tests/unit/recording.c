@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/base64.h"
+#include "lib/run/proc.h"
 #include "tests/unit/check.h"
 
 static struct recording *
@@ -211,7 +212,9 @@ test_how_it_ended(void)
 	r.signal = slice_of("40");
 	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == 40);
 	r.signal = slice_of("WHATEVER");
-	CHECK(recording_status(&r) == 0);
+	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == PROC_SIGNAL_UNKNOWN);
+	r.signal = slice_of("9");
+	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == 9);
 }
 
 static void
