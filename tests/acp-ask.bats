@@ -349,6 +349,22 @@ ended() {
 	done
 }
 
+@test "--format json: there is an object if the agent dies in the turn, or does not end a turn that is cancelled" {
+	local version
+	for version in 1 2; do
+		agent '{"version":'$version',"turns":[[{"text":"Do"},'"$(call c1)"',{"exit":3}]]}'
+		run -3 --separate-stderr ask --protocol $version -f json hi
+		assert_equal "$(jq -c '[.text, .stop_reason, .tool_calls[].id]' <<<"$output")" '["Do",null,"c1"]'
+		agent '{"version":'$version',"turns":[[{"text":"Do"},'"$(call c1)"',{"hang":true}]]}'
+		rm -f err
+		acp-ask --protocol $version --grace 10ms -f json hi -- "${AGENT[@]}" >out 2>err &
+		wait_for grep -q tool err
+		kill -TERM $!
+		ended 143
+		assert_equal "$(jq -c '[.text, .stop_reason, .tool_calls[].id]' out)" '["Do",null,"c1"]'
+	done
+}
+
 @test "an open permission request is answered with cancelled when the turn is" {
 	agent '{"turns":[[{"text":"x"},'"$(permission c1)"',{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
 	acp-ask --permit-by 'sh -c "cat >asked; exec sleep 1000"' hi -- "${AGENT[@]}" >out &

@@ -319,7 +319,7 @@ end_if_over(struct ask *a)
 			proc_describe(a->agent.status, room, sizeof(room)));
 		ask_fail(a, a->agent.status ? proc_status(a->agent.status) : EXIT_NEGATIVE);
 	}
-	sessions_give_up(a->sessions, ACP_CLIENT, slice(NULL, 0));
+	sessions_end(a->sessions); /* the turn, too: in version 2 its prompt may have its response */
 	ask_over(a, 0);
 }
 
