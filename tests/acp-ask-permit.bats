@@ -80,6 +80,17 @@ one_permission() {
 	assert_equal "$(outcomes)" a
 }
 
+@test "in version 2 a rule sees both titles: of the tool call and of the request" {
+	local request='{"ask":"session/request_permission","params":{"sessionId":"s1","title":"May I?","options":[
+		{"optionId":"a","name":"A","kind":"allow_once"},{"optionId":"r","name":"R","kind":"reject_once"}]}}'
+	agent '{"version":2,"turns":[['"$(jq -c '.params.subject = {type: "tool_call", toolCall: {toolCallId: "c", title: "rm -r x"}}' <<<"$request")"']]}'
+	run -1 ask --protocol 2 --permit 'rm *=reject_once' --permit '*=allow_once' hi
+	assert_line 'permission: May I?: reject_once (--permit)'
+	run -0 ask --protocol 2 --permit 'May*=allow_once' hi
+	agent '{"version":2,"turns":[['"$request"']]}'
+	run -0 ask --protocol 2 --permit 'May*=allow_once' hi
+}
+
 @test "--permit-by: a program gets the request, and prints the id or the kind of an option" {
 	one_permission
 	run -0 ask --permit-by 'sh -c "cat >asked; echo always"' hi

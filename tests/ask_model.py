@@ -21,7 +21,7 @@ class Model:
     def __init__(self, rng):
         self.rng = rng
         self.version = rng.choice([1, 1, 2])
-        self.rules = [(rng.choice(TOOLS + ["*", "e*", "Title ?", "Title*", "nothing"]), rng.choice(KINDS)) for _ in range(rng.randrange(4))]
+        self.rules = [(rng.choice(TOOLS + ["*", "e*", "Title ?", "Title*", "May*", "nothing"]), rng.choice(KINDS)) for _ in range(rng.randrange(4))]
         self.steps, self.text, self.calls, self.outcomes = [], "", {}, []
         self.last, self.shown, self.gap = None, {}, False
         self.rejected = 0
@@ -94,12 +94,11 @@ class Model:
         params = {"sessionId": "s1", "options": options}
         if self.version == 1:
             params["toolCall"] = {"toolCallId": call["id"]}
-            title = call["title"]
         else:
             params.update(title="May I?", subject={"type": "tool_call", "toolCall": {"toolCallId": call["id"]}})
-            title = "May I?"
         self.steps.append({"ask": "session/request_permission", "params": params})
-        rule = next((k for p, k in self.rules if fnmatch.fnmatchcase(call["kind"], p) or fnmatch.fnmatchcase(title, p) or fnmatch.fnmatchcase("", p)), None)
+        texts = [call["kind"], call["title"], "", *(["May I?"] if self.version == 2 else [])]
+        rule = next((k for p, k in self.rules if any(fnmatch.fnmatchcase(t, p) for t in texts)), None)
         chosen = None
         for kind in [rule, "reject_once", "reject_always"]:
             chosen = chosen or next((o for o in options if o["kind"] == kind), None)

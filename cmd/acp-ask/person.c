@@ -126,6 +126,15 @@ settle(struct question *q, struct slice result)
 	ask_person(a);
 }
 
+/* Returns the title of a permission request: in version 2 its own, else that of the tool call; plain text, in room. */
+static const char *
+title_of(const struct question *q, struct buf *room)
+{
+	struct slice own = json_get_string(q->request.params, "title");
+
+	return own.p ? plain_of(own, room) : show_known(q->ask, &q->request, "title", room);
+}
+
 /* Responds with this option, or (p NULL) an option that rejects; reports the decision, and counts rejections. */
 static void
 decide(struct question *q, struct slice option, const char *by)
@@ -144,7 +153,7 @@ decide(struct question *q, struct slice option, const char *by)
 	if (!option.p || strncmp(kind, "reject", 6) == 0)
 		q->ask->rejected++;
 	if (!q->ask->options->quiet)
-		show_note(q->ask, "permission: %s: %s%s", show_known(q->ask, &q->request, "title", &title), kind, by);
+		show_note(q->ask, "permission: %s: %s%s", title_of(q, &title), kind, by);
 	settle(q, buf_slice(&result));
 }
 
@@ -171,7 +180,7 @@ show_question(struct question *q)
 		ask_line(q->ask, json_text(json_get(buf_slice(&q->form), "prompt"), &room));
 		return;
 	}
-	show_note(q->ask, "permission: %s", show_known(q->ask, &q->request, "title", &room));
+	show_note(q->ask, "permission: %s", title_of(q, &room));
 	for (struct json_iter it = {.in = json_get(q->request.params, acp_options)}; json_item(&it, &option);)
 		show_note(q->ask, "  %u) %s", ++n, plain_of(json_get(option, "name"), &room));
 	ask_line(q->ask, slice_of("number: "));
@@ -254,22 +263,24 @@ person_close(struct ask *a)
 
 /* --- requests --- */
 
-/* Returns the kind of option of the first rule that matches the kind, the name or the title of the tool call; or NULL. */
+/* Returns the kind of option of the first rule that matches the kind, the name or a title of the tool call or the request; or NULL. */
 static const char *
-rule_for(const struct ask *a, const struct msg *m)
+rule_for(const struct question *q)
 {
 	static const char *const members[] = {"kind", "name", "title"};
 	SCOPED struct buf room = {0}, pattern = {0};
 	const char *equals;
 
-	for (const char **rule = a->options->permits; rule && *rule; rule++) {
+	for (const char **rule = q->ask->options->permits; rule && *rule; rule++) {
 		equals = strrchr(*rule, '=');
 		pattern.n = 0;
 		put_slice(&pattern, slice_between(*rule, equals));
 		need(buf_string(&pattern) ? 0 : -1);
 		for (size_t i = 0; i < 3; i++)
-			if (fnmatch(pattern.p, show_known(a, m, members[i], &room), 0) == 0)
+			if (fnmatch(pattern.p, show_known(q->ask, &q->request, members[i], &room), 0) == 0)
 				return equals + 1;
+		if (fnmatch(pattern.p, title_of(q, &room), 0) == 0)
+			return equals + 1;
 	}
 	return NULL;
 }
@@ -278,7 +289,7 @@ static void
 begin_permission(struct question *q)
 {
 	struct ask *a = q->ask;
-	const char *rule = rule_for(a, &q->request);
+	const char *rule = rule_for(q);
 	struct slice option = rule ? acp_find_option(q->request.params, acp_option_kind, rule) : slice(NULL, 0);
 
 	if (rule) {

@@ -390,10 +390,10 @@ known(struct slice object, const char *kept, const char *member)
 const char *
 show_known(const struct ask *a, const struct msg *m, const char *member, struct buf *room)
 {
-	struct slice object = call_object(m), id = json_get_string(object, "toolCallId"), title = json_get_string(m->params, "title");
+	struct slice object = call_object(m), id = json_get_string(object, "toolCallId");
 	struct session_call *call = a->session && id.p ? session_call_find(a->sessions, a->session, id) : NULL;
 
-	return plain_of(title.p && strcmp(member, "title") == 0 ? title : known(object, call ? call->data : NULL, member), room);
+	return plain_of(known(object, call ? call->data : NULL, member), room);
 }
 
 void
