@@ -91,6 +91,18 @@ one_permission() {
 	run -0 ask --protocol 2 --permit 'May*=allow_once' hi
 }
 
+@test "of two tool calls with the same id, a rule sees that of the session of the request" {
+	agent "$(jq -nc --argjson call "$(call c1)" --argjson permission "$(permission c1)" '{turns: [[$call,
+		($call | .session = "other" | .update.kind = "edit" | .update.title = "Edit y"), ($permission | .params.sessionId = "other"), $permission]]}')"
+	run -0 ask --permit read=allow_once --permit edit=allow_always --permit '*=reject_once' hi
+	assert_line 'permission: Edit y: allow_always (--permit)'
+	assert_equal "$(outcomes)" alwaysa
+	agent "$(jq -nc --argjson call "$(call c1)" --argjson permission "$(permission c1)" '{turns: [[$call, ($permission | .params.sessionId = "other")]]}')"
+	rm in
+	run -1 ask --permit read=allow_once hi
+	assert_equal "$(outcomes)" r
+}
+
 @test "--permit-by: a program gets the request, and prints the id or the kind of an option" {
 	one_permission
 	run -0 ask --permit-by 'sh -c "cat >asked; echo always"' hi

@@ -391,7 +391,9 @@ const char *
 show_known(const struct ask *a, const struct msg *m, const char *member, struct buf *room)
 {
 	struct slice object = call_object(m), id = json_get_string(object, "toolCallId");
-	struct session_call *call = a->session && id.p ? session_call_find(a->sessions, a->session, id) : NULL;
+	struct slice name = json_get_string(m->params, acp_session_id);
+	struct session *s = id.p && name.p ? sessions_find(a->sessions, json_text(name, room)) : NULL;
+	struct session_call *call = s ? session_call_find(a->sessions, s, id) : NULL;
 
 	return plain_of(known(object, call ? call->data : NULL, member), room);
 }
