@@ -90,6 +90,11 @@ listed() {
 	mapfile -t command < <(jq -r "$server | .[]" x.json)
 	run -0 env -i "${command[@]}"
 	assert_output started
+	for line in '#! /usr/bin/env node' '#!/usr/bin/env -S node --x' '#!/usr/bin/env -S A=b node'; do
+		echo "$line" >script
+		PATH=$PWD/far:$PATH run -0 --separate-stderr acp-ask --editor zed -- ./script
+		assert_equal "$(jq -r "$server | .[1]" <<<"$output")" "PATH=$PWD/far:/usr/local/bin:/usr/bin:/bin"
+	done
 	printf '#!/usr/bin/env sh\n' >script
 	PATH=/usr/bin:/bin run -0 --separate-stderr "$B/bin/acp-ask" --editor zed -- ./script
 	assert_equal "$(jq -c "$server" <<<"$output")" "$(listed "$PWD/script")"

@@ -48,8 +48,12 @@ interpreter_directory(const char *script)
 {
 	char name[128], *path = NULL;
 	FILE *file = fopen(script, "re");
+	int got = file ? fscanf(file, "#! /usr/bin/env %127s", name) : 0;
 
-	if (file && fscanf(file, "#!/usr/bin/env %127s", name) == 1)
+	/* Options of env, such as -S, and variables may precede the name. */
+	while (got == 1 && (*name == '-' || strchr(name, '=')))
+		got = fscanf(file, "%127s", name);
+	if (got == 1)
 		path = cli_in_path(name);
 	if (path)
 		*strrchr(path, '/') = '\0';
