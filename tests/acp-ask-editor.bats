@@ -73,8 +73,10 @@ listed() {
 @test "--tools: one stands before --; several are a chain; what is printed starts in an empty environment" {
 	bin=$(cd "$B/bin" && pwd)
 	assert_equal "$(editor zed --tools 'acp-tap -o auto' | jq -c "$server")" "$(listed "$bin/acp-tap" -o auto -- "${words[@]}")"
-	assert_equal "$(editor zed --tools 'acp-tap -o "x y"' --tools cat | jq -c "$server")" \
-		"$(listed "$bin/acp-conduct" -f 'acp-tap -o "x y"' -f cat -- "${words[@]}")"
+	printf '#!/bin/sh\n' >'my bin/tool'
+	chmod +x 'my bin/tool'
+	assert_equal "$(editor zed --tools "acp-tap -o \"x y\" -m \"it's\" ''" --tools cat --tools "'./my bin/tool' -a=b" | jq -c "$server")" \
+		"$(listed "$bin/acp-conduct" -f "$bin/acp-tap -o 'x y' -m 'it'\\''s' ''" -f "$(command -v cat)" -f "'$PWD/my bin/tool' -a=b" -- "${words[@]}")"
 	mapfile -t command < <(editor zed --tools "acp-tap -o $PWD/s.rec" --tools acp-tap | jq -r "$server | .[]")
 	run -0 env -i "${command[@]}" < <(acp-tap -f raw --from client "$FIXTURES/demo.rec")
 	assert_equal "$(jq -r 'select(.from == "client").msg.method | values' s.rec | sort | uniq -c | xargs)" '1 initialize 1 session/new 1 session/prompt'

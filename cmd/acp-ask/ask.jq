@@ -237,10 +237,13 @@ if $do == "list" then list elif $do == "sessions" then sessions elif $do == "pro
 
 #: --- --editor ---
 
-# Input: {editor, name, words}. Returns where the configuration of this editor is, and its part for the agent, an object or a text.
-# Lua and Lisp can read JSON strings without control characters.
+# Quotes a word for a shell, if that is needed.
+def quoted: . as $word | if . == "" or any(" \t'\"\\$`|&;()<>*?[{~#!" | split("")[]; . as $c | $word | contains($c)) then @sh else . end;
+
+# Input: {editor, name, words}; a list in words becomes one word, a command. Returns where the configuration of this editor is, and its
+# part for the agent, an object or a text. Lua and Lisp can read JSON strings without control characters.
 def editor:
-  .name as $name | .words as $words
+  .name as $name | (.words | map(if type == "array" then map(quoted) | join(" ") else . end)) as $words
   | ($words | map(tojson)) as $quoted
   | {command: $words[0], args: $words[1:], env: {}} as $server
   | {

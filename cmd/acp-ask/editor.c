@@ -62,10 +62,11 @@ interpreter_directory(const char *script)
 	return path;
 }
 
-/* Appends the whole command. acp-conduct connects several tools to a chain. */
+/* Appends the whole command. acp-conduct connects several tools to a chain; ask.jq makes one word of the list of a tool's words. */
 static void
 add_command(const struct options *o, struct buf *words)
 {
+	SCOPED struct buf component = {0};
 	char **tool, *agent = absolute(o->command[0]), *directory = interpreter_directory(agent);
 	size_t tools = 0;
 
@@ -82,14 +83,11 @@ add_command(const struct options *o, struct buf *words)
 		tool = proc_words(o->tools[i]);
 		if (!tool || strcmp(tool[0], "/bin/sh") == 0)
 			cli_die(EXIT_USAGE, tool_name, "--tools %s: expected a command without signs of the shell", o->tools[i]);
-		/* A component whose name begins with acp- needs no path. */
-		if (tools > 1) {
-			free(absolute(tool[0]));
-			add(words, strdup("-f"));
-			add(words, strdup(o->tools[i]));
-		}
-		for (char **word = tool; tools == 1 && *word; word++)
-			add(words, word == tool ? absolute(*word) : strdup(*word));
+		for (char **word = tool; *word; word++)
+			add(tools > 1 ? &component : words, word == tool ? absolute(*word) : strdup(*word));
+		if (tools > 1)
+			need(json_format(words, ",\"-f\",%b]", buf_slice(&component)));
+		component.n = 0;
 		free(tool);
 	}
 	if (tools)
