@@ -127,6 +127,12 @@ request() {
 	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities')" '{"terminal":true}'
 }
 
+@test "a method of terminals that the protocol does not have is refused" {
+	terminal "$(request create '"command":"sleep","args":["1000"]')" "$(request resize)" "$(request killx)" "$(request resize '"terminalId":"t9"')"
+	ask -q --terminal hi
+	assert_equal "$(replies | tail -n 3 | sort -u)" -32601
+}
+
 @test "a command without arguments may be a line for the shell; one that is not found is an error" {
 	terminal "$(request create '"command":"echo a | tr a b"')" "$(request wait_for_exit)" "$(request output)"
 	ask -q --terminal hi

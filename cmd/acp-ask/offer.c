@@ -317,6 +317,7 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 void
 offer_serve(struct ask *a, const struct msg *m)
 {
+	static const char *const uses[] = {"terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release", NULL};
 	SCOPED struct buf room = {0};
 	const char *method = plain_of(m->method, &room);
 
@@ -326,7 +327,7 @@ offer_serve(struct ask *a, const struct msg *m)
 		serve_file(a, m, true);
 	else if (a->options->terminal && strcmp(method, "terminal/create") == 0)
 		create(a, m);
-	else if (a->options->terminal && strncmp(method, "terminal/", 9) == 0)
+	else if (a->options->terminal && json_string_in(m->method, uses))
 		serve_terminal(a, m, method + 9);
 	else
 		ask_refuse(a, m->id, ACP_ERR_METHOD, "%s: this client does not offer it", method);
