@@ -75,7 +75,8 @@ script() {
 		[ ! -e in ]
 	done <<-'END'
 		[1] expected an object, JSON
-		{"promt":"x"} expected prompt, cancel_after, expect or request
+		{} expected prompt, cancel_after, expect or request
+		{"prompt":"x","expct":{}} "expct": expected prompt, cancel_after, expect or request
 		{"prompt":1} prompt: expected a text, or a list of content
 		{"expect":[]} expect: expected an object
 		{"request":{}} request: expected an object with a method

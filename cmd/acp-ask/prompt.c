@@ -118,7 +118,7 @@ struct script {
 	struct buf result;      /* the result of the last prompt or request: an object, JSON */
 };
 
-static const char *const members[] = {"prompt", "cancel_after", "expect", "request"};
+static const char *const members[] = {"prompt", "cancel_after", "expect", "request", NULL};
 enum { PROMPT, CANCEL_AFTER, EXPECT, REQUEST, MEMBERS };
 
 /* A string matches as a pattern of sh; an object, if its members match; all else, if it is equal. */
@@ -193,15 +193,18 @@ prompt(struct script *s, struct slice content, uint64_t cancel_after)
 static bool
 read_step(const struct script *s, struct slice line, struct slice values[MEMBERS], uint64_t *after)
 {
+	static const char *const expected = "expected prompt, cancel_after, expect or request";
+	struct json_iter it = {.in = line};
 	SCOPED struct buf text = {0};
 	const char *wrong = NULL;
+	struct slice key, value;
 
 	if (slice_is_blank(line))
 		return false;
 	if (json_scan(line, JSON_DEPTH, members, MEMBERS, values, NULL) != JSON_OBJECT)
 		wrong = "expected an object, JSON";
 	else if (!values[PROMPT].p && !values[CANCEL_AFTER].p && !values[EXPECT].p && !values[REQUEST].p)
-		wrong = "expected prompt, cancel_after, expect or request";
+		wrong = expected;
 	else if (values[PROMPT].p && json_type(values[PROMPT]) != JSON_STRING && json_type(values[PROMPT]) != JSON_ARRAY)
 		wrong = "prompt: expected a text, or a list of content";
 	else if (values[EXPECT].p && json_type(values[EXPECT]) != JSON_OBJECT)
@@ -212,6 +215,9 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 		wrong = "cancel_after: expected a duration, such as \"2s\"";
 	if (wrong)
 		cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %s", s->ask->options->script, s->line, wrong);
+	while (json_next(&it, &key, &value))
+		if (!json_string_in(key, members))
+			cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %.*s: %s", s->ask->options->script, s->line, (int)key.n, key.p, expected);
 	return true;
 }
 
