@@ -39,6 +39,24 @@ script() {
 	run -0 ask --script s.jsonl
 	script '{"prompt":"one","cancel_after":"50ms","expect":{"stop_reason":"cancelled"}}'
 	run -0 ask --script s.jsonl
+	script '{"prompt":"one","expect":{"stop_reason":"c*"}}' '' '{"cancel_after":"50ms","expect":{"stop_reason":"cancelled"}}'
+	run -0 timeout 20 acp-ask --script s.jsonl -- "${AGENT[@]}"
+}
+
+@test "cancel_after without a prompt in its line or the line before is refused" {
+	agent '{}'
+	while IFS='|' read -r -a steps; do
+		script '{"prompt":"x"}' "${steps[@]}"
+		run -2 ask --script s.jsonl
+		assert_output "acp-ask: s.jsonl:$((1 + ${#steps[@]})): cancel_after: expected a prompt in this line or the line before"
+		[ ! -e in ]
+	done <<-'END'
+		{"expect":{}}|{"cancel_after":"1s"}
+		{"cancel_after":"1s"}|{"cancel_after":"1s"}
+		{"prompt":"y","cancel_after":"1s"}|{"cancel_after":"1s"}
+	END
+	script '{"cancel_after":"1s"}'
+	run -2 ask --script s.jsonl
 }
 
 @test "after cancel_after a permission request gets cancelled, and a form is cancelled, whatever the rules" {

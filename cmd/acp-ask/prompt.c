@@ -121,6 +121,13 @@ struct script {
 static const char *const members[] = {"prompt", "cancel_after", "expect", "request", NULL};
 enum { PROMPT, CANCEL_AFTER, EXPECT, REQUEST, MEMBERS };
 
+/* A line that is not blank. */
+struct step {
+	uint64_t line;          /* 0: there is none */
+	struct slice values[MEMBERS];
+	uint64_t after;         /* us: cancel_after; 0: it is not given */
+};
+
 /* A string matches as a pattern of sh; an object, if its members match; all else, if it is equal. */
 static bool
 matches(struct slice is, struct slice wanted)
@@ -181,23 +188,32 @@ request(struct script *s, struct slice object)
 	show_line(s->ask, buf_slice(&s->result));
 }
 
-/* Runs a prompt, and keeps its result for the expectations. */
+/* Runs a line. after: when to cancel its prompt, if the line does not say so itself; us; 0: never. */
 static void
-prompt(struct script *s, struct slice content, uint64_t cancel_after)
+run_step(struct script *s, const struct step *step, uint64_t after)
 {
-	prompt_run(s->ask, content, cancel_after);
-	show_result(s->ask, &s->result);
+	const struct slice *values = step->values;
+
+	s->line = step->line;
+	if (values[PROMPT].p && !s->ask->over) {
+		prompt_run(s->ask, values[PROMPT], step->after ? step->after : after);
+		show_result(s->ask, &s->result);
+	}
+	if (values[REQUEST].p && !s->ask->over)
+		request(s, values[REQUEST]);
+	if (values[EXPECT].p && !s->ask->over)
+		expect(s, values[EXPECT]);
 }
 
 /* Reads a line. False: the line is blank. Ends the program if the line is wrong. */
 static bool
-read_step(const struct script *s, struct slice line, struct slice values[MEMBERS], uint64_t *after)
+read_step(const struct ask *a, struct slice line, const struct step *before, struct step *step)
 {
 	static const char *const expected = "expected prompt, cancel_after, expect or request";
 	struct json_iter it = {.in = line};
+	struct slice *values = step->values, key, value;
 	SCOPED struct buf text = {0};
 	const char *wrong = NULL;
-	struct slice key, value;
 
 	if (slice_is_blank(line))
 		return false;
@@ -211,48 +227,38 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 		wrong = "expect: expected an object";
 	else if (values[REQUEST].p && !json_get_string(values[REQUEST], "method").p)
 		wrong = "request: expected an object with a method";
-	else if (values[CANCEL_AFTER].p && (cli_duration(plain_of(values[CANCEL_AFTER], &text), after) < 0 || *after == 0))
+	else if (values[CANCEL_AFTER].p && (cli_duration(plain_of(values[CANCEL_AFTER], &text), &step->after) < 0 || step->after == 0))
 		wrong = "cancel_after: expected a duration, such as \"2s\"";
+	else if (values[CANCEL_AFTER].p && !values[PROMPT].p && (!before->values[PROMPT].p || before->after))
+		wrong = "cancel_after: expected a prompt in this line or the line before";
 	if (wrong)
-		cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %s", s->ask->options->script, s->line, wrong);
+		cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %s", a->options->script, step->line, wrong);
 	while (json_next(&it, &key, &value))
 		if (!json_string_in(key, members))
-			cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %.*s: %s", s->ask->options->script, s->line, (int)key.n, key.p, expected);
+			cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %.*s: %s", a->options->script, step->line, (int)key.n, key.p, expected);
 	return true;
 }
 
 void
 script_run(struct ask *a, bool checks)
 {
-	struct slice left = buf_slice(&a->input), line, values[MEMBERS], waiting = {0};
+	struct slice left = buf_slice(&a->input), line;
+	struct step before = {0}, step;
 	struct script s = {.ask = a};
-	uint64_t after, steps = 0;
 
-	while (!a->over && line_next(&left, &line)) {
-		s.line++;
-		after = 0;
-		if (!read_step(&s, line, values, &after))
+	/* A line is run when the next one is read, which may say when to cancel its prompt. */
+	for (uint64_t n = 1; !a->over && line_next(&left, &line); n++) {
+		step = (struct step){.line = n};
+		if (!read_step(a, line, &before, &step))
 			continue;
-		steps++;
-		if (checks)
-			continue;
-		/* A prompt waits for the next line, which may say when to cancel the prompt. */
-		if (waiting.p)
-			prompt(&s, waiting, values[PROMPT].p ? 0 : after);
-		waiting = values[PROMPT];
-		if (waiting.p && (after || values[EXPECT].p || values[REQUEST].p)) {
-			prompt(&s, waiting, after);
-			waiting.p = NULL;
-		}
-		if (values[REQUEST].p && !a->over)
-			request(&s, values[REQUEST]);
-		if (values[EXPECT].p && !a->over)
-			expect(&s, values[EXPECT]);
+		if (!checks)
+			run_step(&s, &before, step.values[PROMPT].p ? 0 : step.after);
+		before = step;
 	}
 	/* A check does not pass for want of input. */
-	if (steps == 0 && checks)
+	if (!before.line && checks)
 		cli_die(EXIT_USAGE, tool_name, "%s: there is nothing to do in it", a->options->script);
-	if (waiting.p && !a->over)
-		prompt(&s, waiting, 0);
+	if (!checks)
+		run_step(&s, &before, 0);
 	buf_free(&s.result);
 }
