@@ -77,6 +77,22 @@ script() {
 	assert_equal "$(grep _x/y in)" '{"jsonrpc":"2.0","id":3,"method":"_x/y","params":{"b":1.50,"sessionId":"s1"}}'
 }
 
+@test "the response of a request is a line of its own, after text that has no end of line" {
+	agent '{"turns":[[{"text":"a"}]]}'
+	script '{"request":{"method":"session/prompt","params":{"sessionId":null,"prompt":[{"type":"text","text":"q"}]}}}'
+	run -0 ask --script s.jsonl
+	assert_output $'a\n{"result":{"stopReason": "end_turn"}}'
+}
+
+@test "the text that is expected is the same in every format" {
+	local format
+	agent '{"turns":[[{"text":"One"},'"$(call c)"','"$(called c)"',{"text":"two"}]]}'
+	script '{"prompt":"x","expect":{"text":"One\ntwo"}}'
+	for format in text json ndjson; do
+		run -0 ask -f $format --script s.jsonl
+	done
+}
+
 @test "--format json prints an object for each prompt" {
 	agent '{"turns":[[{"text":"a"}],[{"error":{"code":-32603,"message":"no"}}]]}'
 	script '{"prompt":"one"}' '{"prompt":[{"type":"text","text":"two"}]}' '{"expect":{"error":{"code":-32603}}}'

@@ -175,8 +175,12 @@ show_text(struct ask *a, struct slice text)
 void
 show_line(struct ask *a, struct slice text)
 {
+	bool gap = a->show.gap;
+
+	a->show.gap = true;
 	show_text(a, text);
 	show_text(a, slice("\n", 1));
+	a->show.gap = gap;
 }
 
 void
