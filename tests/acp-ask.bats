@@ -145,11 +145,12 @@ whole() {
 	assert_equal "$(jq -r .text <<<"$output")" ab
 }
 
-@test "what is nested too deep for jq ends nothing" {
+@test "what is nested too deep for jq ends nothing, and does not change the exit status" {
 	agent '{"turns":[['"$(call c)"',{"update":{"sessionUpdate":"plan","entries":[{"content":'"$(printf '[%.0s' {1..400})$(printf ']%.0s' {1..400})"'}]}},{"text":"x"}]]}'
-	run -1 --separate-stderr ask -v hi
+	run -0 --separate-stderr ask -v hi
 	assert_output x
 	assert_equal "$stderr" $'tool: Read x\nacp-ask: what the agent sent is nested too deep'
+	run -0 ask -q hi
 }
 
 @test "tool calls, plans and failures are short lines on standard error; --quiet reports none" {

@@ -68,6 +68,18 @@ show_notes(struct ask *a, struct slice notes)
 		show_note(a, "%s", plain_of(note, &room));
 }
 
+/* Shows the lines that a function of ask.jq makes of what the agent sent. That they cannot be made is a note, and no failure. */
+static void
+show_made(struct ask *a, const char *function, struct slice input)
+{
+	SCOPED struct buf lines = {0};
+	int status = a->status;
+
+	if (ask_jq(a, function, input, &lines))
+		show_notes(a, buf_slice(&lines));
+	a->status = status;
+}
+
 /* Shows the text that was held back, above the line that is being typed. */
 static void
 on_quiet(void *arg)
@@ -362,8 +374,8 @@ show_update(struct ask *a, const struct session_message *seen)
 		return;
 	if (json_string_in(kind, texts))
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
-	else if (!quiet && json_string_in(kind, plans) && ask_jq(a, "plan", update, &room))
-		show_notes(a, buf_slice(&room));
+	else if (!quiet && json_string_in(kind, plans))
+		show_made(a, "plan", update);
 	else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk") &&
 		*plain_of(json_path(update, "content.text"), &room))
 		show_note(a, "thought: %s", room.p);
@@ -433,8 +445,8 @@ show_call(struct ask *a, const struct session_event *e)
 	} else if (notes) {
 		if (json_string_is(status, "failed") && !unfinished)
 			show_note(a, "tool: %s: failed", plain.p);
-		if (content.p && ask_jq(a, "contents", content, &quoted))
-			show_notes(a, buf_slice(&quoted));
+		if (content.p)
+			show_made(a, "contents", content);
 	}
 	if (ended && keeps_result(a) && !e->call->replayed) {
 		need(json_format(&a->turn.calls, a->turn.calls.n ? "," : ""));
