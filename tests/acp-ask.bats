@@ -219,6 +219,15 @@ whole() {
 		'["image","image/png"]["resource","application/pdf"]'
 }
 
+@test "standard input and a prompt that are not UTF-8 are refused" {
+	agent '{}'
+	run -2 ask hi < <(printf 'a\377')
+	assert_output 'acp-ask: standard input: not UTF-8; @FILE attaches any file'
+	run -2 ask hi $'a\377'
+	assert_output 'acp-ask: the prompt: not UTF-8; @FILE attaches any file'
+	[ ! -e in ]
+}
+
 @test "standard input that is a terminal is not attached" {
 	agent '{}'
 	typed '' ask_at_terminal

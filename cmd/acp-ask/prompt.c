@@ -24,12 +24,14 @@ put_file(struct ask *a, const char *path, struct buf *to)
 	free(real);
 }
 
-/* Appends a block with the text, if there is any, and empties the text. */
+/* Appends a block with the text, if there is any, and empties the text. Ends the program if it is not UTF-8. */
 static void
-put_text(struct buf *text, struct buf *to)
+put_text(const char *what, struct buf *text, struct buf *to)
 {
 	if (!text->n)
 		return;
+	if (!json_utf8(buf_slice(text)))
+		cli_die(EXIT_USAGE, tool_name, "%s: not UTF-8; @FILE attaches any file", what);
 	need(json_format(to, to->n ? "," : "["));
 	need(acp_put_text_block(to, buf_slice(text)));
 	text->n = 0;
@@ -42,7 +44,7 @@ prompt_load(struct ask *a)
 
 	for (char **word = a->options->prompt; *word; word++) {
 		if (word[0][0] == '@' && word[0][1]) {
-			put_text(&text, &a->input);
+			put_text("the prompt", &text, &a->input);
 			need(json_format(&a->input, a->input.n ? "," : "["));
 			put_file(a, *word + 1, &a->input);
 			a->files = true;
@@ -50,10 +52,10 @@ prompt_load(struct ask *a)
 			need(json_format(&text, "%s%s", text.n ? " " : "", *word));
 		}
 	}
-	put_text(&text, &a->input);
+	put_text("the prompt", &text, &a->input);
 	if (!isatty(STDIN_FILENO) && buf_read_all(&text, STDIN_FILENO, a->options->line_limit / 2) < 0)
 		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
-	put_text(&text, &a->input);
+	put_text("standard input", &text, &a->input);
 	if (!a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
 	need(json_format(&a->input, "]"));
