@@ -259,6 +259,21 @@ form() {
 	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"decline"}'
 }
 
+@test "a person accepts or declines a form without fields" {
+	local typed want
+	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"Delete it?","requestedSchema":{"type":"object","properties":{}}}}]]}'
+	while read -r typed want; do
+		rm -f in
+		typed "$(printf "$typed")" ask_at_terminal
+		assert_line 'form: Delete it?'
+		assert_equal "$(sent 'select(.id == 1001).result')" "$want"
+	done <<-'END'
+		\nx\ny {"action":"accept","content":{}}
+		No {"action":"decline"}
+		\x04 {"action":"decline"}
+	END
+}
+
 # field SCHEMA: an agent that asks for the required field x.
 field() {
 	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"M","requestedSchema":{"type":"object",

@@ -159,6 +159,7 @@ def shown:
 def form:
   if (.mode // "form") != "form" or [.requestedSchema | objects | .properties | objects] == [] then {result: {action: "cancel"}}
   elif $form_file then {result: {action: "accept", content: filled}}
+  elif $person and fields == [] then {params: ., lines: ["form: \(.message // "")"], prompt: "accept (y or n): "}
   elif $person then {params: ., n: 0, content: {}} | shown
   else {result: {action: "cancel"}} end;
 
@@ -187,7 +188,11 @@ def typed:
       | if .n >= ($all | length) then {result: {action: "accept", content: .content}} else shown end
     else $form end;
 
-if $do == "form" then form else typed end
+# The same for a form without fields.
+def agreed:
+  {y: {result: {action: "accept", content: {}}}, n: {result: {action: "decline"}}}[.text | trim[0:1] | ascii_downcase] // .form;
+
+if $do == "form" then form elif .form.params | fields == [] then agreed else typed end
 
 #: --- --list and --probe ---
 
