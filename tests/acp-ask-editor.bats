@@ -110,6 +110,24 @@ listed() {
 	assert_output 'acp-ask: --tools a | b: expected a command without signs of the shell'
 	run -2 acp-ask --editor zed hello -- cat
 	assert_output 'acp-ask: --editor does not go with a prompt'
+	while read -r option; do
+		run -2 acp-ask --editor zed $option -- cat
+		assert_output "acp-ask: --editor does not go with ${option% *}"
+	done <<-'END'
+		--format json
+		--quiet
+		--permit read=allow_once
+		--form missing
+		--fs read
+		--terminal
+		--cwd .
+		--mcp a=b
+		--mode x
+		--resume last
+		--protocol 2
+		--timeout 1s
+		--max-line 1M
+	END
 	run -2 acp-ask --tools cat -- cat
 	assert_output 'acp-ask: --tools requires --editor'
 	run -2 acp-ask --editor zed -- cat $'a\nb'

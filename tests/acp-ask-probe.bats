@@ -76,6 +76,13 @@ capable() {
 	assert_equal "$(sent .method | tr -d '\n')" '"initialize""session/list"'
 	run -2 ask --no-session hi
 	assert_output 'acp-ask: --no-session requires --probe'
+	for option in --mode --model --title; do
+		run -2 ask --probe --no-session $option x
+		assert_output "acp-ask: --no-session does not go with $option"
+	done
+	run -2 ask --probe --no-session --mcp a=b
+	run -2 ask --probe --no-session --config a=b
+	run -2 ask --probe --no-session --meta '{}'
 	run -2 ask --probe hi
 	assert_output 'acp-ask: --probe does not go with a prompt'
 	run -2 ask --probe -f ndjson

@@ -144,6 +144,12 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+/* Options of a session, and of an agent that is started. */
+#define SESSION "--mode|--model|--config|--title|--mcp|--mcp-url|--meta"
+#define AGENT \
+	SESSION "|--resume|--load|--cwd|--fs|--terminal|--permit|--permit-by|--permit-timeout|--form|--format|--quiet|--verbose|" \
+	"--protocol|--auth|--timeout|--grace|--max-line"
+
 static const struct cli_rule rules[] = {
 	{"--quiet", NULL, "--verbose"},
 	{"--fs read|--fs write|--terminal", NULL, "--protocol 2"},
@@ -151,8 +157,9 @@ static const struct cli_rule rules[] = {
 	{"--probe", NULL, "--script|--list|--resume|--load|--format ndjson"},
 	{"--no-session", "--probe", NULL},
 	{"--tools", "--editor", NULL},
-	{"--editor", NULL, "--probe|--script|--list|--resume|--load"},
-	{"--list", NULL, "--script|--resume|--load|--mode|--model|--config|--title|--mcp|--mcp-url|--meta"},
+	{"--editor", NULL, "--probe|--script|--list|" AGENT},
+	{"--list", NULL, "--script|--resume|--load"},
+	{"--list|--no-session", NULL, SESSION},
 	{NULL, NULL, NULL},
 };
 
