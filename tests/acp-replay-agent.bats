@@ -287,6 +287,34 @@ two_turns() {
 	assert_equal "$status" 1
 }
 
+@test "a prompt that was recorded in a cancelled turn has a turn of its own, which waits for it" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":7,"result":{}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"two"}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+	tell '{"id":8,"method":"session/nothing","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$(jq -c '[.id, .error.code]' <<<"$line")" '[8,-32603]'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"method":"session/update","params":{"sessionId":"A","update":"two"}}'
+	hear
+	assert_equal "$line" '{"id":2,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
 @test "a cancel when no turn is open is ignored, and does not cancel a later one: exit 1" {
 	two_turns
 	play_agent s.rec

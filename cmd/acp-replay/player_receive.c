@@ -45,13 +45,14 @@ leaves_out(const struct player *p, uint32_t item, uint32_t session, uint32_t to)
 
 /*
  * Leaves out the items of a session and its sub-agents in (after, to], and all of those that are not announced then: does not send them,
- * and does not wait for them.
+ * and does not wait for them. A prompt whose response comes later begins a turn of its own.
  */
 static void
 leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, uint32_t to)
 {
 	uint32_t item, last = (uint32_t)p->plan.items.n - 1;
 	struct lane *announced;
+	bool own_turn;
 
 	for (item = l->own; (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next) {
 		/* Of an item that announces nobody this is the lane without a session, which is no sub-agent's. */
@@ -69,9 +70,11 @@ leave_out(struct player *p, struct lane *l, uint32_t session, uint32_t after, ui
 			player_done(p, player_item(p, item)->pair);
 		player_done(p, item);
 	}
-	for (item = plan_needed(&p->plan, l); (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next)
-		if (leaves_out(p, item, session, to))
+	for (item = plan_needed(&p->plan, l); (item = next_open(p, item, after, last)) != ITEM_NONE; item = p->plan.parts[item].next) {
+		own_turn = player_item(p, item)->what == ACP_SESSION_PROMPT && player_item(p, item)->pair > to;
+		if (leaves_out(p, item, session, own_turn ? 0 : to))
 			p->plan.parts[item].flags |= PART_RELAXED;
+	}
 }
 
 /* The open turn of a session: a prompt that has come and has no response; or NULL. */
