@@ -400,6 +400,36 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	done
 }
 
+@test "a sub-agent of v2 is idle until it says that it works, whatever else it reports" {
+	local idle='"update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}'
+	recording s.rec <<-END
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"messageId":"m"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child",$idle}}
+		< {"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"usage_update"}}}
+		< {"method":"session/update","params":{"sessionId":"A",$idle}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":2,"result":{"messageId":"n"}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"child",$idle}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	hear
+	hear
+	hear
+	says '{"method":"session/update","params":{"sessionId":"A",'"$idle"'}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"child"}}'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+	says '{"id":2,"result":{"messageId":"n"}}'
+	update child 1
+	says '{"method":"session/update","params":{"sessionId":"child",'"$idle"'}}'
+	hang_up
+	assert_equal "$status$(cat err)" '1acp-replay: client: line 2: ignored: no turn is open that it could cancel'
+}
+
 @test "a recorded cancel needs no prompt of a sub-agent" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}

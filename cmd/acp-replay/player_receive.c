@@ -122,18 +122,22 @@ static int
 works_on(struct player *p, const struct lane *l, uint32_t session)
 {
 	const struct part *parts = p->plan.parts;
-	uint32_t announced = p->plan.lanes[session].announced, latest = ITEM_NONE;
+	uint32_t announced = p->plan.lanes[session].announced;
 	struct msg m;
+	int works = 1;
 
 	/* An announcement without flags is before --start. */
 	if (p->plan.lanes[session].parent == ITEM_NONE || (parts[announced].flags && !(parts[announced].flags & PART_DONE)))
 		return 0;
-	for (uint32_t i = l->begin[0]; plan_has(&p->plan, i); i = parts[i].next)
-		if (parts[i].flags & PART_DONE && player_item(p, i)->session == session && player_item(p, i)->what == ACP_SESSION_UPDATE)
-			latest = i;
-	if (latest == ITEM_NONE)
-		return 1;
-	return items_message(&p->plan.items, latest, &m) < 0 ? -1 : !items_is_idle(&m);
+	for (uint32_t i = l->begin[0]; plan_has(&p->plan, i); i = parts[i].next) {
+		if (!(parts[i].flags & PART_DONE) || player_item(p, i)->session != session || player_item(p, i)->what != ACP_SESSION_UPDATE)
+			continue;
+		if (items_message(&p->plan.items, i, &m) < 0)
+			return -1;
+		if (json_path(m.params, acp_update_state).p)
+			works = !items_is_idle(&m);
+	}
+	return works;
 }
 
 /*
