@@ -400,6 +400,41 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	done
 }
 
+@test "a cancelled turn of v2 leaves out nothing that a sub-agent did before its prompt" {
+	local idle='"update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}'
+	recording s.rec <<-END
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"messageId":"m"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"A",$idle}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"child"}}
+		> {"id":7,"result":{}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":2,"result":{"messageId":"n"}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"2"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"A",$idle}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"3"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	says '{"id":1,"result":{"messageId":"m"}}'
+	hear
+	says '{"method":"session/update","params":{"sessionId":"A",'"$idle"'}}'
+	says '{"id":7,"method":"session/request_permission","params":{"sessionId":"child"}}'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A"}}'
+	says '{"id":2,"result":{"messageId":"n"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$(jq -c '[.params.sessionId, .params.update.stopReason]' <<<"$line")" '["A","cancelled"]'
+	tell '{"id":7,"result":{}}'
+	update child 1
+	update child 3
+	hang_up
+	assert_equal "$status$rest" 1
+}
+
 @test "a sub-agent of v2 is idle until it says that it works, whatever else it reports" {
 	local idle='"update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}'
 	recording s.rec <<-END

@@ -147,7 +147,7 @@ works_on(struct player *p, const struct lane *l, uint32_t session)
 static int
 cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice id)
 {
-	uint32_t prompt = ITEM_NONE, next, end = plan_own(&p->plan, l);
+	uint32_t prompt = ITEM_NONE, next, begin = 0, end = l->begin[0], turn;
 	SCOPED struct buf params = {0};
 	struct buf text = {0};
 	struct msg m;
@@ -162,17 +162,21 @@ cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice 
 			return -1;
 	}
 	for (; plan_has(&p->plan, end); end = p->plan.parts[end].next) {
-		if (player_item(p, end)->what != ACP_SESSION_UPDATE || player_item(p, end)->session != session ||
-			p->plan.parts[end].flags & PART_DONE)
+		if (player_item(p, end)->what != ACP_SESSION_UPDATE || player_item(p, end)->session != session)
 			continue;
 		if (items_message(&p->plan.items, end, &m) < 0)
 			return -1;
-		if (items_is_idle(&m))
+		if (items_is_idle(&m) && !(p->plan.parts[end].flags & PART_DONE))
 			break;
+		begin = items_is_idle(&m) ? end : begin;
 	}
 	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, session, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
 		return 0;
-	leave_out(p, l, session, 0, end);
+	/* The turn begins with its prompt. Without one, as a sub-agent's does, it begins behind the turn before. */
+	for (turn = l->begin[1]; turn < end; turn = p->plan.parts[turn].next)
+		if (turn > begin && player_item(p, turn)->what == ACP_SESSION_PROMPT && player_item(p, turn)->session == session)
+			break;
+	leave_out(p, l, session, turn < end ? turn : begin, end);
 	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
 		(int)id.n, id.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
 		acp_cancelled);
