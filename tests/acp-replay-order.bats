@@ -513,6 +513,62 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	assert_equal "$status" 0
 }
 
+@test "a session that the client has loaded or resumed is nobody's sub-agent" {
+	local how
+	for how in load resume; do
+		recording s.rec <<-END
+			> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+			< {"id":1,"result":{"sessionId":"A"}}
+			> {"id":2,"method":"session/$how","params":{"cwd":"/b","sessionId":"B"}}
+			< {"id":2,"result":{}}
+			> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+			< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"B"}}}
+			< {"id":3,"result":{"stopReason":"end_turn"}}
+			> {"id":4,"method":"session/prompt","params":{"sessionId":"B"}}
+			< {"method":"session/update","params":{"sessionId":"B","update":"1"}}
+			< {"id":4,"result":{"stopReason":"end_turn"}}
+		END
+		rm -f to from
+		play_agent s.rec
+		tell '{"id":1,"method":"session/new","params":{"cwd":"/a"}}'
+		says '{"id":1,"result":{"sessionId":"A"}}'
+		tell '{"id":2,"method":"session/'$how'","params":{"cwd":"/b","sessionId":"B"}}'
+		says '{"id":2,"result":{}}'
+		tell '{"id":4,"method":"session/prompt","params":{"sessionId":"B"}}'
+		update B 1
+		says '{"id":4,"result":{"stopReason":"end_turn"}}'
+		tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+		hear
+		says '{"id":3,"result":{"stopReason":"end_turn"}}'
+		hang_up
+		assert_equal "$status" 0
+	done
+}
+
+@test "a sub-agent's session that the client loads later still has its place among its parent's messages" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":2,"method":"session/load","params":{"sessionId":"child"}}
+		< {"method":"session/update","params":{"sessionId":"child","update":"1"}}
+		< {"id":2,"result":{}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	update child 1
+	update A 1
+	says '{"id":1,"result":{"stopReason":"end_turn"}}'
+	tell '{"id":2,"method":"session/load","params":{"sessionId":"child"}}'
+	update child 1
+	says '{"id":2,"result":{}}'
+	hang_up
+	assert_equal "$status" 0
+}
+
 @test "a sub-agent that is announced again after a cancelled turn plays from there on" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}

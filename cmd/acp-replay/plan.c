@@ -102,6 +102,9 @@ open_item(struct plan *p, uint32_t i, uint64_t start)
 
 	p->parts[i].next = ITEM_NONE;
 	p->parts[i].flags = item->record == RECORD_EOF ? 0 : flags_of(p, item, start);
+	if (item->kind == MSG_REQUEST && item->from == ACP_CLIENT && (item->what == ACP_SESSION_LOAD || item->what == ACP_SESSION_RESUME) &&
+		i < p->lanes[item->session].loaded)
+		p->lanes[item->session].loaded = i;
 	if (!p->parts[i].flags || item->kind != MSG_RESPONSE || item->pair == ITEM_NONE ||
 		(item->session && item->what != ACP_SESSION_FORK))
 		return 0;
@@ -269,7 +272,8 @@ set_parents(struct plan *p, struct slice announced)
 		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
 		parent = p->items.at[item].session;
 		/* No session started itself, or one that the client began. */
-		if (!parent || !child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE)
+		if (!parent || !child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE ||
+			(p->lanes[child].parent == ITEM_NONE && p->lanes[child].loaded < item))
 			continue;
 		/* It may be announced several times. */
 		if (p->lanes[child].parent == ITEM_NONE && plan_root(p, parent) != child) {
@@ -308,7 +312,7 @@ plan_read(struct plan *p, const struct replay_options *o)
 		return -1;
 	for (size_t i = 0; i < p->nlanes; i++)
 		p->lanes[i] = (struct lane){.session = items_session(&p->items, (uint32_t)i), .first = ITEM_NONE, .opener = ITEM_NONE,
-			.parent = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+			.loaded = ITEM_NONE, .parent = ITEM_NONE, .begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
 	for (size_t i = 0; i < p->items.n; i++)
 		if (open_item(p, (uint32_t)i, o->start) < 0)
 			return -1;

@@ -84,6 +84,7 @@ struct lane {
 	struct slice session;  /* its id, a JSON string; p NULL: the lane without a session */
 	uint32_t first;        /* its first item */
 	uint32_t opener;       /* the response that begins the session; or ITEM_NONE */
+	uint32_t loaded;       /* the client's first request that loads or resumes it; or ITEM_NONE */
 	uint32_t parent;       /* of a sub-agent: the session that started it, in whose lane its items are; or ITEM_NONE */
 	uint32_t announced;    /* of a sub-agent: the item that announces it first */
 	uint32_t begin[2], last[2]; /* the first and the last item: of ours (without responses to requests), of theirs */
