@@ -45,6 +45,18 @@ lost() {
 	assert_equal "$(ids <out)" '3 4 5 6 7 8 9 10 '
 }
 
+@test "--once, --at +TIME: a message that could not wait to be passed, because another one waits, does not count" {
+	printf '%s\n' '{"id":1,"method":"q"}' '{"method":"a"}' '{"method":"b","params":[1]}' '{"id":1,"result":0}' \
+		'{"method":"b","params":[2]}' '{"method":"c"}' '{"method":"d"}' >in
+	printf '%s\n' '-m a --overtake 1,100s' '-m b --once --reorder 1,100s' '--at +0s --once --drop 1' >plan
+	acp-fault --seed 1 --plan plan --report report <in >out
+	assert_equal "$(faults '[.plan, .n, .fault]' | tr '\n' ' ')" '[1,2,"overtake"] [3,6,"drop"] [2,5,"reorder"] '
+	assert_equal "$(jq -c '.params // .method // .id' out | tr '\n' ' ')" '"q" 1 "a" [1] "d" [2] '
+	# Nor does the one of two that the message does not wait for.
+	acp-fault --seed 1 -m b --once --reorder 1 --overtake 1 --report report <in >out
+	assert_equal "$(faults | tr '\n' ' ')" '[3,"overtake"] [5,"reorder"] '
+}
+
 # bats test_tags=slow
 @test "they choose among what a probability may hit, and --once stops after what it has hit" {
 	numbered 1000 >in

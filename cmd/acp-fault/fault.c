@@ -180,6 +180,13 @@ goes_before(const struct track *t, bool is_message)
 	return is_message && (t->waiting_fault == FAULT_REORDER || t->response);
 }
 
+static void
+note_applied(const struct fault_state *x, struct rule *r, enum fault fault)
+{
+	r->of[fault].applied = true;
+	r->first_hit = least(r->first_hit, frame_now(x->frame));
+}
+
 /* Queues the line, or what is left of it: it may have to wait for another to pass it. */
 static void
 add_to_queue(struct work *w)
@@ -195,6 +202,7 @@ add_to_queue(struct work *w)
 		t->about = about;
 		t->waiting_fault = w->waits;
 		t->waiting_rule = t->hits[w->waits];
+		note_applied(w->x, t->hits[w->waits], w->waits);
 		t->waiting_until = frame_now(w->x->frame) + t->waiting_rule->of[w->waits].us;
 		queue_add(&t->waiting, p);
 	} else if (!w->dropped && w->line && t->waiting.first && !goes_before(t, true)) {
@@ -223,10 +231,11 @@ apply_faults(struct work *w, struct rule *const *rules)
 		if (!w->rule || (w->dropped && !(k->flags & KIND_COUNTS)))
 			continue;
 		w->chance = match_chance(w->x, w->rule, w->dir, w->track->n);
-		w->rule->of[k->fault].applied = true;
-		w->rule->first_hit = least(w->rule->first_hit, frame_now(w->x->frame));
 		if (k->act(w) < 0)
 			break;
+		/* A line cannot wait while another one waits, or for two things. */
+		if (w->waits != k->fault)
+			note_applied(w->x, w->rule, k->fault);
 	}
 	/* The line is held until its parcel leaves. */
 	if (i == FAULTS && w->line && !w->dropped)
