@@ -47,6 +47,13 @@ pieces() {
 	assert_equal "$(faults | tr '\n' ' ')" '[1,"split"] '
 }
 
+@test "--split: a line that comes in the pause after the last piece waits until its end" {
+	: >out
+	took acp-fault -m a --split 100,300ms < <(echo '{"method":"a"}'; wait_for grep -q '}' out; echo '{"method":"b"}') >out
+	((elapsed >= 300000))
+	assert_equal "$(jq -r .method out | tr '\n' ' ')" 'a b '
+}
+
 @test "--split: in a link, around an agent and in a proxy chain the lines are whole again" {
 	numbered 5 >down
 	numbered 5 >up

@@ -256,7 +256,7 @@ queue_or_pass(struct fault_state *x, enum acp_direction dir, bool is_message)
 	bool before = goes_before(t, is_message), joins = t->waiting.first && t->waiting_fault == FAULT_OVERTAKE && !before;
 	struct parcel *p;
 
-	if (!t->queue.first && !joins && !(before && t->waiting.first) && !is_blocked(x, dir))
+	if (!t->queue.first && t->queue.busy <= frame_now(x->frame) && !joins && !(before && t->waiting.first) && !is_blocked(x, dir))
 		return VERDICT_PASS;
 	p = parcel_new(frame_now(x->frame));
 	if (p)
