@@ -203,6 +203,13 @@ pieces() {
 	assert_equal "$(ids <out)" '1 2 '
 }
 
+@test "--close-after: nothing is done to what comes after it, while it is late, too" {
+	printf '%s\n' '{"method":"a"}' '{"method":"b"}' >in
+	acp-fault -m a --delay 50ms --close-after 1 --plan <(echo '-m b --drop 1') --report report <in >out
+	assert_equal "$(cat out)" '{"method":"a"}'
+	assert_equal "$(faults | tr '\n' ' ')" '[1,"delay"] [1,"close"] '
+}
+
 @test "--close-after: not in a proxy chain, where both directions have one pipe" {
 	echo '{"id":0,"method":"proxy/initialize"}' >in
 	run -2 acp-fault --close-after 1 <in

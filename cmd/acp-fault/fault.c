@@ -44,7 +44,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	t->response = s->msg.kind == MSG_RESPONSE;
 	t->hit = false;
 	memset(t->hits, 0, sizeof(t->hits));
-	if (is_dead(x) || t->closed)
+	if (is_dead(x) || t->queue.closes)
 		return VERDICT_PASS;
 	for (size_t i = 0; i < x->options->nrules; i++)
 		match_rule(x, &x->options->rules[i], dir, s);
@@ -365,7 +365,7 @@ line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing
 	enum verdict v;
 
 	(void)f;
-	if (is_dead(x) || t->closed)
+	if (is_dead(x) || t->queue.closes)
 		return VERDICT_DROP;
 	t->pending = false;
 	if (!is_message || !t->hit)

@@ -79,6 +79,7 @@ struct queue {
 	struct parcel *first;
 	uint64_t due;   /* of the last one */
 	uint64_t busy;  /* no piece leaves before this time */
+	bool closes;    /* the direction ends after one that was added: what comes after this one is discarded */
 	size_t stalls;  /* parcels before which the direction stands still */
 	size_t unheld;  /* bytes of the parcels without a held line */
 };

@@ -45,6 +45,7 @@ queue_add(struct queue *q, struct parcel *p)
 	p->due = (p->ready > q->due ? p->ready : q->due) + p->stall;
 	q->due = p->due;
 	q->stalls += p->stall > 0;
+	q->closes |= p->close;
 	DL_APPEND(q->first, p);
 }
 
