@@ -89,6 +89,35 @@ is_in() { grep -qF -- "$2" "$1"; }
 	assert_output ''
 }
 
+@test "what a program makes of a request leaves after it, or after the response to it, when the program has decided" {
+	local by
+	for by in true false 'echo r'; do
+		asks 1 < <(permission 1)
+		rm -f got
+		: >out
+		{
+			wait_for grep -q post out && permission 1 | jq -c '{jsonrpc, id, result: {}}'
+		} | acp-inject -m session/request_permission -e '., {method: "post"}' --permit-by "sh -c 'sleep .1; $by'" \
+			--permit-by true -- ./asker >out
+		[ -s got ]
+		if [[ $by == echo* ]]; then
+			assert_equal "$(jq -r .method out)" post
+		else
+			assert_equal "$(jq -r .method out | tr '\n' ' ')" 'session/request_permission post '
+		fi
+	done
+	# So do those of a request whose turn is cancelled.
+	asks 2 < <(permission 1)
+	: >out
+	{
+		wait_for test -s asked
+		echo '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
+		wait_for grep -q post out
+	} | acp-inject -m session/request_permission -e '., {method: "post"}' --permit-by 'sh -c "cat >asked; sleep 60"' -- ./asker >out
+	assert_equal "$(jq -r .method out)" post
+	assert_equal "$(jq -c '.method // .result.outcome.outcome' got | tr '\n' ' ')" '"session/cancel" "cancelled" '
+}
+
 # bats test_tags=slow
 @test "each request has its own process, a few at a time, and the stream goes on" {
 	local n

@@ -11,6 +11,7 @@ struct question {
 	const struct answer *rule;
 	struct permit *program;
 	struct held *held; /* the request; NULL: attached, where no message can be held */
+	struct later *later; /* messages to send after the request */
 };
 
 /* Responds to a request with a result. held: the request, unless it is the shown one; NULL also when attached. 0 or -1. */
@@ -30,6 +31,7 @@ static void
 question_free(struct question *q)
 {
 	DL_DELETE(q->inject->questions, q);
+	later_free(q->later);
 	free(q);
 }
 
@@ -50,7 +52,11 @@ ask_program(struct passing *p, const struct answer *a)
 	}
 	if (in->options->frame.attach)
 		return STEP_GONE;
-	return passing_settle(p) < 0 || !(q->held = frame_hold(in->frame, NULL)) ? STEP_FAILED : STEP_HELD;
+	if (passing_settle(p) < 0 || !(q->held = frame_hold(in->frame, NULL)))
+		return STEP_FAILED;
+	q->later = p->later;
+	p->later = NULL;
+	return STEP_HELD;
 }
 
 enum step
@@ -80,6 +86,8 @@ answer_withdraw(struct passing *p)
 		permit_withdraw(q->program);
 		if (q->held)
 			frame_release(f, q->held, VERDICT_DROP, slice(NULL, 0));
+		later_join(&p->later, q->later);
+		q->later = NULL;
 		question_free(q);
 		/* A response belongs to one request, even where several have its id. */
 		if (m->kind == MSG_RESPONSE)
@@ -173,11 +181,15 @@ go_on(struct question *q, struct passing *p, enum permit_outcome outcome)
 	if (outcome != PERMIT_SILENT)
 		passing_failed(p, q->rule->rule, whys[outcome], "the rule is skipped");
 	in->resume = q->rule;
+	in->resumed = q->later;
+	q->later = NULL;
 	if (q->held)
 		frame_show_again(in->frame, q->held);
 	else if (answer_message(p) == STEP_FAILED)
 		inject_failed(in);
 	in->resume = NULL;
+	if (later_send(&in->later, in->frame) < 0)
+		inject_failed(in);
 }
 
 void
@@ -198,6 +210,8 @@ answer_decided(void *arg, struct slice option, enum permit_outcome outcome)
 		inject_note(in, q->rule->rule, buf_slice(&result));
 		if (q->held)
 			frame_release(in->frame, q->held, VERDICT_DROP, slice(NULL, 0));
+		if (later_send(&q->later, in->frame) < 0)
+			inject_failed(in);
 	}
 	question_free(q);
 }

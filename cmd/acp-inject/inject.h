@@ -109,6 +109,7 @@ struct inject {
 	struct permits permits;    /* the programs of --permit-by */
 	struct question *questions; /* the requests that these programs decide on */
 	const struct answer *resume; /* the rule that held the request which is shown again: only later rules apply. Or NULL */
+	struct later *resumed;     /* messages to send after this request */
 	struct waiting *waiting;   /* responses that are held until the requests sent for them have their responses */
 	struct own_request *own_requests; /* requests of acp-inject that have no response yet */
 	bool *fired;               /* by the index of a --send: has its program had an output, or failed? */

@@ -40,11 +40,12 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {
 	struct inject *in = state;
-	struct passing p = {.inject = in, .dir = dir, .message = *message, .was = message->msg.text};
+	struct passing p = {.inject = in, .dir = dir, .message = *message, .was = message->msg.text, .later = in->resumed};
 	enum step step = STEP_ON;
 	bool chosen;
 	char *why;
 
+	in->resumed = NULL;
 	send_later(in);
 	chosen = select_match(in->options->session, message, &why);
 	if (why)
