@@ -181,6 +181,7 @@ check_message(struct check *c, const struct session_message *seen)
 void
 check_noise(struct check *c, struct slice line)
 {
+	static const struct json_keys none = {0};
 	struct json_error error;
 	struct slice id;
 	char expected[128];
@@ -188,9 +189,10 @@ check_noise(struct check *c, struct slice line)
 
 	if (!json_utf8(line)) {
 		check_report(c, RULE_UTF8, "", "UTF-8", line);
-	} else if (msg_scan(line, &m, &error) == MSG_NOISE && strncmp(error.what, "an array", 8) == 0) {
+	} else if (json_members(line, JSON_DEPTH, &none, NULL, NULL) == JSON_ARRAY) {
 		check_report(c, RULE_BATCH, "", "one message", line);
 	} else {
+		msg_scan(line, &m, &error);
 		snprintf(expected, sizeof(expected), "a message (%s)", error.what);
 		check_report(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}
