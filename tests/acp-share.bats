@@ -411,6 +411,31 @@ teardown() {
 	ends
 }
 
+@test "who comes late gets the last cost of a session, too, if later usage is without one" {
+	usage() { say "{\"jsonrpc\":\"2.0\",\"method\":\"tell\",\"params\":{\"session\":\"a\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":$1}}}"; }
+	# seen N: a guest that comes after the usage of N tokens gets the usage of these.
+	seen() {
+		hears "\"used\":$1"
+		watch w
+		wait_for grep -q "\"used\":$1" w
+		messages w | jq -c '.params.update.used // empty' | tr '\n' ' '
+	}
+	start
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"a"}}'
+	usage '2,"cost":{"amount":1,"currency":"USD"}'
+	usage '3,"cost":{"amount":2,"currency":"USD"}'
+	assert_equal "$(seen 3)" '3 '
+	usage 4
+	usage 5
+	assert_equal "$(seen 5)" '3 5 '
+	usage '6,"cost":null'
+	assert_equal "$(seen 6)" '3 6 '
+	usage '7,"cost":{"amount":3,"currency":"USD"}'
+	assert_equal "$(seen 7)" '7 '
+	ends
+}
+
 # bats test_tags=slow
 @test "who is there before the chain is initialized sees it all; noise is copied as noise" {
 	start

@@ -14,9 +14,13 @@ enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024, WAITING_BYTES 
 
 enum { OPENED = ACP_PARTS /* the part of a session that follows those of lib/acp: its opening */ };
 
-/* One part of what is remembered of a session. Of a running tool call, and of a sub-agent, it has the first message and the last. */
+/*
+ * One part of what is remembered of a session. Of a running tool call, and of a sub-agent, it has the first message and the last; of the
+ * usage the last with a cost, and a later one without.
+ */
 struct item {
 	int part;
+	bool costs; /* the last message has a cost */
 	struct buf id; /* of the tool call or the sub-agent, as the agent spelled it */
 	struct exchange all;
 	struct item *prev, *next;
@@ -188,7 +192,9 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 	struct slice update = several ? json_get(m->msg.params, acp_update) : slice(NULL, 0);
 	struct slice id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
 	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
+	bool costs = part == ACP_PART_USAGE && json_type(json_path(m->msg.params, "update.cost")) == JSON_OBJECT;
 	struct item *i = find_item(s, part, id);
+	struct passed last;
 
 	if (i && over)
 		item_free(p, s, i);
@@ -205,8 +211,14 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 	if (!i)
 		return;
 	p->bytes -= size_of(&i->all);
-	if (!several)
+	if (i->costs && !costs) {
+		last = i->all.last;
+		i->all.last = i->all.request;
+		i->all.request = last;
+	} else if (!several && (part != ACP_PART_USAGE || costs)) {
 		buf_free(&i->all.request.text);
+	}
+	i->costs = costs;
 	if (request) {
 		i->all.request = *request;
 		request->text = (struct buf){0};
