@@ -23,11 +23,12 @@ teardown() {
 	wait_for grep -q warm out
 	exec 9>&-
 	ends 0
-	run sed 's/  */ /g; s/ $//' out
+	run sed 's/  */ /g; s/ $//; /exit/s/^ [0-9.]*/ T/' out
 	assert_output - <<-'END'
 		 0.000 → req 0 initialize 58
 		 0.500 ← res 0 initialize 36 +500ms
 		 0.600 ← stderr 4 warm
+		 T ← exit exit status 0
 	END
 	assert_equal "$(<seen)" ''
 }
@@ -59,7 +60,7 @@ teardown() {
 	assert_equal "$(<seen)" ""
 	head -n 1 s.rec | jq -e '.started == "2026-11-20T15:56:02.500000Z" and (.by | startswith("acp-tap "))'
 	cmp <(acp-tap -f raw session) <(acp-tap -f raw s.rec)
-	cmp <(jq -c '[.t, .from]' session | tail -n +2) <(jq -c '[.t, .from]' s.rec | tail -n +2)
+	cmp <(jq -c '[.t, .from]' session | tail -n +2) <(jq -c 'select(.event | not) | [.t, .from]' s.rec | tail -n +2)
 }
 
 @test "what is lost is in the recording, and reported at the end; the status is 125" {
@@ -74,7 +75,7 @@ teardown() {
 	exec 9>&-
 	ends 125
 	assert_equal "$(<seen)" "acp-tap: 7 messages were lost: its reader is too slow"
-	run tail -n +2 s.rec
+	run sed '1d; /"exit"/d' s.rec
 	assert_output - <<-'END'
 		{"t":1.000000,"event":"lost","count":3,"why":"its reader is too slow"}
 		{"t":2.000000,"event":"lost","count":4,"why":"its reader is too slow"}

@@ -198,13 +198,14 @@ over() {
 }
 
 # bats test_tags=slow
-@test "the acp-share is killed: that is the end" {
+@test "the acp-share is killed: the rest is lost, and the tool says so" {
 	start
 	begin
 	beside acp-tap --attach auto -o t.rec
 	wait_for grep -qs protocolVersion t.rec
 	kill -KILL "$stream"
-	over 0
+	over 125
+	assert_equal "$(<seen)" 'acp-tap: the stream broke off before its end: messages may be lost'
 }
 
 # poses RESPONSE [SOCKET [TIMES]]: at the socket (fake), something that is not acp-share has it for who asks.

@@ -65,7 +65,6 @@ refused() {
 		rulefilter: the chain: no such lane
 		event eof client
 		event exit agent
-		rulefilter: the chain: record 14 is torn
 		rulefilter: 3 messages were lost: its reader is too slow
 	END
 	run cat log
@@ -77,17 +76,41 @@ refused() {
 	beside
 	exec 9>&-
 	ends 0
-	assert_equal "$(<seen)" ""
+	assert_equal "$(<seen)" "event exit agent"
 }
 
-@test "the conductor's death is the end" {
+@test "a stream that breaks off is reported: its source dies, the last record is torn, or only the client's end has come; status 125" {
+	local end
+	for end in '' '{"t":1.000000,"event":"eof","from":"client"}' '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","meth'; do
+		rm -f socket seen
+		conduct socket
+		beside
+		printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
+		wait_for grep -q hello seen
+		if [[ $end == *meth ]]; then
+			printf '%s\n%s' '{"t":1.000000,"event":"exit","status":0}' "$end" >&9
+			exec 9>&-
+		else
+			[[ ! $end ]] || {
+				echo "$end" >&9
+				wait_for grep -q eof seen
+			}
+			kill -KILL "$conductor"
+		fi
+		ends 125
+		assert_equal "$(tail -n 1 seen)" 'rulefilter: the stream broke off before its end: messages may be lost'
+		assert_equal "$(grep -c rulefilter: seen)" 1
+	done
+}
+
+@test "the end of the agent is an end of the stream" {
 	conduct socket
 	beside
-	echo "$HEADER" >&9
-	echo '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
-	wait_for grep -q hello seen
+	printf '%s\n' "$HEADER" '{"t":1.000000,"event":"eof","from":"agent"}' >&9
+	wait_for grep -q eof seen
 	kill -KILL "$conductor"
 	ends 0
+	assert_equal "$(<seen)" 'event eof agent'
 }
 
 @test "neither standard input nor standard output is touched" {
@@ -101,7 +124,7 @@ refused() {
 	ends 0
 	assert_equal "$(cat <&8)" "not for it"
 	assert_equal "$(wc -c <out)" 0
-	assert_equal "$(<seen)" 'up agent notification "x" -'
+	assert_equal "$(<seen)" $'up agent notification "x" -\nevent exit agent'
 }
 
 @test "hop: a number is asked for as a number, a name as a string" {
@@ -146,6 +169,7 @@ refused() {
 	assert_output - <<-END
 		event noise agent one
 		event noise agent by name
+		event exit agent
 	END
 }
 
@@ -187,6 +211,7 @@ refused() {
 	assert_output - <<-'END'
 		rulefilter: the chain: record 2: longer than 1024 bytes: unread
 		event long unknown
+		event exit agent
 	END
 }
 
@@ -210,6 +235,7 @@ refused() {
 		rulefilter: the chain: record 3: longer than 22020096 bytes: unread
 		event long unknown
 		up agent notification "small" -
+		event exit agent
 	END
 }
 
@@ -239,6 +265,7 @@ refused() {
 		up client own-response "test/ask" -
 		down client notification "test/emitted" -
 		rulefilter: client: line 5: a response to no open request of ours: dropped
+		event exit agent
 	END
 }
 
@@ -269,7 +296,7 @@ queue_is_full() {
 	wait_for eval '(($(grep -c ^got log) == 6000))'
 	exec 9>&-
 	ends 0
-	assert_equal "$(wc -l <seen)" 6000
+	assert_equal "$(grep -vc exit seen)" 6000
 	grep -o '[0-9]*","method"' log | cut -d'"' -f1 | cmp - <(seq 6000)
 	[[ $B == *san ]] || (($(<peak) < 16384))
 }

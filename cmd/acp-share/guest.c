@@ -17,8 +17,7 @@ enum {
 	OPEN_IN_ALL = 10000,         /* open requests of all guests, also of those that have left */
 	RECORD = 64 * 1024,          /* bytes that a record may have beside its message */
 	CHUNK = 64 * 1024,           /* bytes of copies in one block */
-	LAST_MS = 2000,              /* how long the end waits for guests that read */
-	STILL_MS = 250,              /* how long the end waits while no guest reads */
+	LAST_MS = 2000,              /* how long the end waits for all guests to read */
 };
 
 struct guest {
@@ -474,10 +473,11 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	return -1;
 }
 
-/* Writes what the guests have room for, and waits until they have more. False: everything is written, or no guest reads. */
+/* Writes what the guests have room for, and waits until they have more. False: everything is written, or it is too late. */
 static bool
-write_some(struct share *s)
+write_some(struct share *s, uint64_t end)
 {
+	uint64_t now = loop_clock();
 	struct pollfd p[GUESTS];
 	struct guest *g;
 	nfds_t n = 0;
@@ -489,7 +489,7 @@ write_some(struct share *s)
 		if (endpoint_can_write(&g->end) && g->end.out.queued > 0 && n < GUESTS)
 			p[n++] = (struct pollfd){.fd = g->end.out.io.fd, .events = POLLOUT};
 	}
-	return n > 0 && poll(p, n, STILL_MS) != 0;
+	return n > 0 && now < end && poll(p, n, (int)((end - now) / 1000 + 1)) != 0;
 }
 
 void
@@ -498,7 +498,7 @@ guests_close(struct share *s)
 	uint64_t end = loop_clock() + LAST_MS * 1000;
 	struct call *c, *next;
 
-	while (write_some(s) && loop_clock() < end)
+	while (write_some(s, end))
 		;
 	while (s->guests)
 		guest_free(s->guests);

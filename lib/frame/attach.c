@@ -15,6 +15,7 @@ struct attachment {
 	struct recording *records;
 	uint64_t lost;
 	struct buf lost_why;
+	bool over; /* the stream has ended in order: a record has said so */
 };
 
 /* --- the beginning --- */
@@ -99,10 +100,14 @@ show_record(struct frame *f, const struct record *r, const struct line *line)
 	switch (r->kind) {
 	case RECORD_MESSAGE:
 		return message_show(f, direction_of(r->from), r->from, line->block, r->text, &r->msg, NULL, false);
-	case RECORD_NOISE:
-	case RECORD_STDERR:
 	case RECORD_EXIT:
 	case RECORD_EOF:
+		/* After the client has left, the agent may still send. */
+		f->attached->over |= r->kind == RECORD_EXIT || r->from != ACP_CLIENT;
+		report(f, r);
+		return 0;
+	case RECORD_NOISE:
+	case RECORD_STDERR:
 		report(f, r);
 		return 0;
 	case RECORD_LOST:
@@ -148,8 +153,9 @@ record_line(struct side *s, enum input_got got, const struct line *line)
 		frame_begin(f);
 	if (f->failed)
 		return 0;
+	/* close_attached reports it. */
 	if (got == INPUT_TORN && r.kind == RECORD_BAD && r.error.what != recording_too_long) {
-		frame_warn(f, "the chain: record %" PRIu64 " is torn", line->number);
+		f->attached->over = false;
 		return 0;
 	}
 	return show_record(f, &r, line);
@@ -167,6 +173,9 @@ close_attached(struct frame *f)
 	if (a->lost) {
 		frame_warn(f, "%" PRIu64 " message%s lost: %.*s", a->lost, a->lost == 1 ? " was" : "s were",
 			(int)(a->lost_why.n < 512 ? a->lost_why.n : 512), a->lost_why.n ? a->lost_why.p : "");
+		frame_fail(f, EXIT_FAILED);
+	} else if (!a->over && f->signals == 0 && !f->exiting && !f->failed) {
+		frame_warn(f, "the stream broke off before its end: messages may be lost");
 		frame_fail(f, EXIT_FAILED);
 	}
 	if (f->near.end.out.discarded) {

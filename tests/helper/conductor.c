@@ -124,14 +124,20 @@ leave(void)
 	guest = -1;
 }
 
-/* Without a guest there is nothing to read but the end. */
+/* Without a guest there is nothing to read but the end. As acp-share, it tells the guest of the end, unless the last line is torn. */
 static void
 read_stdin(void)
 {
+	static const char end[] = "{\"event\":\"exit\",\"status\":0}\n";
+	static char last = '\n';
 	ssize_t n = guest < 0 ? 0 : read(STDIN_FILENO, bytes, sizeof(bytes));
 
-	if (n <= 0)
+	if (n <= 0) {
+		if (guest >= 0 && last == '\n')
+			check(write(guest, end, sizeof(end) - 1) > 0 || errno == EPIPE, "writing the end");
 		exit(0);
+	}
+	last = bytes[n - 1];
 	waiting = (size_t)n;
 	written = 0;
 }
