@@ -436,6 +436,39 @@ teardown() {
 	ends
 }
 
+@test "a tool call stays open for who comes late while its turn runs, whatever the responses to later prompts are" {
+	local version prompt='"method":"session/prompt","params":{"sessionId":"s","prompt":[]}'
+	reply() { say "{\"method\":\"say\",\"params\":{\"jsonrpc\":\"2.0\",$1}}"; }
+	calls() {
+		reply "\"method\":\"mark$1\""
+		hears "mark$1"
+		watch w
+		reply "\"method\":\"end$1\""
+		hears "end$1" w
+		messages w | jq -s 'map(select(.params.update.toolCallId)) | length'
+	}
+	for version in 1 2; do
+		start -- jq -c --unbuffered 'if .method == "session/prompt" then empty elif .method == "say" then .params
+			else {jsonrpc: "2.0", id, result: {protocolVersion: '$version', sessionId: "s"}} end'
+		say "${init/:1\}/:$version\}}" '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/"}}' "{\"jsonrpc\":\"2.0\",\"id\":2,$prompt}"
+		((version == 1)) || reply '"id":2,"result":{}'
+		reply '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c"}}'
+		say "{\"jsonrpc\":\"2.0\",\"id\":3,$prompt}"
+		reply '"id":3,"error":{"code":-32600,"message":"no"}'
+		assert_equal "$(calls 1)" 1
+		say "{\"jsonrpc\":\"2.0\",\"id\":4,$prompt}"
+		reply '"id":4,"result":{}'
+		assert_equal "$(calls 2)" 1
+		if ((version == 1)); then
+			reply '"id":2,"result":{"stopReason":"end_turn"}'
+		else
+			reply '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"state_update","state":"idle"}}'
+		fi
+		assert_equal "$(calls 3)" 0
+		ends
+	done
+}
+
 # bats test_tags=slow
 @test "who is there before the chain is initialized sees it all; noise is copied as noise" {
 	start

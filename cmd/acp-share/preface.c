@@ -83,6 +83,16 @@ remember(struct preface *p, struct passed *m, const struct message *s)
 	(void)buf_add_slice(&m->text, s->line);
 }
 
+static struct msg
+scan(const struct passed *p)
+{
+	struct msg m = {0};
+
+	if (p->text.n)
+		msg_scan(buf_slice(&p->text), &m, NULL);
+	return m;
+}
+
 static void
 forget(struct exchange *e)
 {
@@ -321,6 +331,23 @@ see_request(struct preface *p, enum acp_method what, const struct message *m)
 	return opens;
 }
 
+/* Does this response to a prompt end the turn that runs, and with it the tool calls? number: of its request. */
+static bool
+ends_turn(const struct preface *p, const struct message *m, uint64_t number)
+{
+	uint64_t version;
+	bool v2 = json_u64(json_get(scan(&p->hello.last).result, acp_protocol_version), &version) && version == 2;
+	struct msg older;
+
+	for (const struct waiting *w = p->waiting; w && w->request.number < number; w = w->next) {
+		older = scan(&w->request);
+		if (older.what == ACP_SESSION_PROMPT && slice_eq(msg_session(&older), message_session(m)))
+			return false;
+	}
+	/* In version 2 the state idle ends the turn. */
+	return m->msg.result.p ? !session_accepts(m->msg.result, v2) : !v2;
+}
+
 static void
 see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
@@ -345,10 +372,10 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 		/* This message changes nothing. */
 	} else if (what == ACP_SESSION_PROMPT || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
 		/* A tool call ends with its turn at the latest. */
-		if (s && what == ACP_SESSION_PROMPT)
-			calls_free(p, s);
-		else if (s)
+		if (s && what != ACP_SESSION_PROMPT)
 			session_close(p, s);
+		else if (s && ends_turn(p, m, request.number))
+			calls_free(p, s);
 	} else if ((s = session_of(p, buf_slice(&id)))) {
 		part = what == ACP_SESSION_UPDATE ? (int)acp_part_of_update(m->msg.params) : what == ACP_SESSION_SET_MODE ? ACP_PART_MODE
 			: opened ? OPENED : ACP_PART_CONFIG;
@@ -444,16 +471,6 @@ put_peer(struct slice hello, const char *member, struct buf *to)
 		return buf_add_string(to, "null");
 	return json_unescape(name, &text) || (version.p && (buf_add_string(&text, " ") || json_unescape(version, &text)))
 		|| json_quote(buf_slice(&text), to) ? -1 : 0;
-}
-
-static struct msg
-scan(const struct passed *p)
-{
-	struct msg m = {0};
-
-	if (p->text.n)
-		msg_scan(buf_slice(&p->text), &m, NULL);
-	return m;
 }
 
 int
