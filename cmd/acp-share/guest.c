@@ -24,6 +24,7 @@ struct guest {
 	struct share *share;
 	struct endpoint end;
 	uint64_t number;
+	size_t preface; /* bytes of earlier messages, until it has read them */
 	size_t open; /* how many requests it has open */
 	bool answers, losing;
 	uint64_t lost; /* copies that are lost, and not reported yet */
@@ -51,6 +52,8 @@ report_lost(struct guest *g)
 {
 	SCOPED struct buf record = {0};
 
+	if (g->end.out.queued <= COPIES)
+		g->preface = 0;
 	if (g->lost == 0 || g->end.out.queued > COPIES / 2)
 		return;
 	if (recording_put(&record, 0, &(struct record){.kind = RECORD_LOST, .t = frame_now(g->share->frame), .count = g->lost,
@@ -112,7 +115,8 @@ guests_copy(struct share *s, int built, const struct guest *except)
 		if (g == except || !endpoint_can_write(&g->end))
 			continue;
 		report_lost(g);
-		if (block && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, block, record) == 0)
+		if (block && !g->losing && g->end.out.queued <= COPIES + g->preface
+			&& endpoint_put(&g->end, block, record) == 0)
 			continue;
 		g->losing = true;
 		g->lost++;
@@ -466,8 +470,10 @@ guest_add(struct share *s, int fd, enum attach_want want)
 	if (endpoint_open(&g->end, frame_loop(s->frame), want == ATTACH_WATCH ? -1 : fd, fd, s->limit + RECORD) == 0
 		&& recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops) == 0
 		&& ((before == 0 && !s->restarted) || recording_header_add(&text, "selected") == 0)
-		&& preface_put(&s->preface, &text) == 0 && endpoint_put(&g->end, NULL, buf_slice(&text)) == 0)
+		&& preface_put(&s->preface, &text) == 0 && endpoint_put(&g->end, NULL, buf_slice(&text)) == 0) {
+		g->preface = text.n;
 		return 0;
+	}
 	guest_free(g);
 	errno = errno ? errno : ENOMEM;
 	return -1;

@@ -9,8 +9,11 @@
 #include "lib/recording/recording.h"
 #include "lib/session/session.h"
 
-/* Beyond these bounds the session that has been silent for longest is forgotten, or the oldest request without a response. */
-enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024, WAITING_BYTES = 256 * 1024 };
+/*
+ * Beyond these bounds the session that has been silent for longest is forgotten, or the oldest request without a response. BYTES is for
+ * the sessions, and again for the requests. Tool calls and sub-agents for which it leaves no room are not remembered.
+ */
+enum { SESSIONS = 10000, BYTES = 4 * 1024 * 1024, WAITING = 1024 };
 
 enum { OPENED = ACP_PARTS /* the part of a session that follows those of lib/acp: its opening */ };
 
@@ -123,7 +126,7 @@ waiting_free(struct preface *p, struct waiting *w)
 static void
 wait_for_response(struct preface *p, const struct message *s, bool opens)
 {
-	struct waiting *w = s->msg.id.n <= WAITING_BYTES ? calloc(1, sizeof(*w)) : NULL;
+	struct waiting *w = s->msg.id.n <= BYTES ? calloc(1, sizeof(*w)) : NULL;
 
 	if (!w)
 		return;
@@ -131,7 +134,7 @@ wait_for_response(struct preface *p, const struct message *s, bool opens)
 	DL_APPEND(p->waiting, w);
 	p->nwaiting++;
 	w->request.from = s->from;
-	if (s->line.n <= WAITING_BYTES)
+	if (s->line.n <= BYTES)
 		remember(p, &w->request, s);
 	(void)buf_add_slice(&w->id, s->msg.id);
 	p->waiting_bytes += w->request.text.n + w->id.n;
@@ -208,7 +211,7 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 
 	if (i && over)
 		item_free(p, s, i);
-	if (several && (!id.p || over || m->line.n > WAITING_BYTES))
+	if (several && (!id.p || over || p->bytes + m->line.n > BYTES))
 		return;
 	if (!i && (i = calloc(1, sizeof(*i)))) {
 		i->part = part;

@@ -219,6 +219,41 @@ many(void)
 	preface_free(&p);
 }
 
+/* Shows a prompt, or an update of a tool call, of n bytes. */
+static void
+show_large(const char *start, size_t n)
+{
+	struct buf text = {0};
+
+	buf_add_string(&text, start);
+	while (text.n < n)
+		buf_add_string(&text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+	buf_add_string(&text, "\"}}}");
+	show(buf_string(&text), start[2] == 'i' ? ACP_DOWN : ACP_UP, 0, NULL);
+	buf_free(&text);
+}
+
+/* A large message is remembered, and drives out older requests only. */
+static void
+large(void)
+{
+	static const char request[] = "{\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"a\",\"x\":{\"y\":\"";
+	static const char call[] = "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"tool_call\","
+		"\"toolCallId\":\"t%d\",\"title\":\"";
+	char text[200];
+
+	CHECK(wants("{\"sessionId\":\"b\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}"));
+	for (int i = 1; i <= 5; i++) {
+		snprintf(text, sizeof(text), request, i);
+		show_large(text, i < 5 ? 1500000 : 4300000);
+		snprintf(text, sizeof(text), call, i);
+		show_large(text, 1500000);
+	}
+	CHECK(!strstr(put(), "\"id\":2") && strstr(put(), "\"id\":3") && strstr(put(), "\"id\":4") && !strstr(put(), "\"id\":5"));
+	CHECK(strstr(put(), "\"t1\"") && strstr(put(), "\"t2\"") && !strstr(put(), "\"t3\"") && strstr(put(), "usage_update"));
+	preface_free(&p);
+}
+
 int
 main(void)
 {
@@ -228,5 +263,6 @@ main(void)
 	parts();
 	work();
 	many();
+	large();
 	return check_done();
 }
