@@ -19,11 +19,11 @@ enum { OPENED = ACP_PARTS /* the part of a session that follows those of lib/acp
 
 /*
  * One part of what is remembered of a session. Of a running tool call, and of a sub-agent, it has the first message and the last; of the
- * usage the last with a cost, and a later one without.
+ * usage the last with a cost, and a later one without; of a state of work the first, which has begun the turn, and the last.
  */
 struct item {
 	int part;
-	bool costs; /* the last message has a cost */
+	bool stands; /* the last message is remembered beside the next ones, if these have no cost, or are states of work */
 	struct buf id; /* of the tool call or the sub-agent, as the agent spelled it */
 	struct exchange all;
 	struct item *prev, *next;
@@ -206,6 +206,8 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 	struct slice id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
 	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
 	bool costs = part == ACP_PART_USAGE && json_type(json_path(m->msg.params, "update.cost")) == JSON_OBJECT;
+	bool works = part == ACP_PART_STATE && !json_string_is(json_path(m->msg.params, acp_update_state), acp_idle);
+	bool adds = works || (part == ACP_PART_USAGE && !costs);
 	struct item *i = find_item(s, part, id);
 	struct passed last;
 
@@ -224,14 +226,14 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 	if (!i)
 		return;
 	p->bytes -= size_of(&i->all);
-	if (i->costs && !costs) {
+	if (adds && i->stands) {
 		last = i->all.last;
 		i->all.last = i->all.request;
 		i->all.request = last;
-	} else if (!several && (part != ACP_PART_USAGE || costs)) {
+	} else if (!several && !adds) {
 		buf_free(&i->all.request.text);
 	}
-	i->costs = costs;
+	i->stands = (costs || works) && !i->all.request.text.n;
 	if (request) {
 		i->all.request = *request;
 		request->text = (struct buf){0};

@@ -182,6 +182,15 @@ work(void)
 	CHECK(strstr(put(), "requires_action") && strstr(put(), "running") && strstr(put(), "first"));
 	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\"}}"));
 	CHECK(!strstr(put(), "requires_action") && strstr(put(), "running") && strstr(put(), "idle") && !strstr(put(), "first"));
+	/* The first state of work has begun the turn to which a sub-agent belongs; the last one counts. */
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"running\",\"n\":\"one\"}}"));
+	CHECK(!strstr(put(), "idle"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"subagent_update\",\"sessionId\":\"d\",\"state\":{\"state\":\"new\"}}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"requires_action\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"running\",\"n\":\"three\"}}"));
+	CHECK(!strstr(put(), "requires_action") && strstr(put(), "one") && strstr(put(), "three") && strstr(put(), "one") < strstr(put(), "new"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\"}}"));
+	CHECK(!strstr(put(), "one") && !strstr(put(), "three") && strstr(put(), "idle"));
 	preface_free(&p);
 	CHECK(p.bytes == 0 && p.waiting_bytes == 0);
 	p = (struct preface){.number = 0};
