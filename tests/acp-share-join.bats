@@ -106,6 +106,25 @@ teardown() {
 	ends
 }
 
+@test "a guest cancels a request in the direction of the cancellation, also if it has the same id in the other one" {
+	start
+	begin
+	join g
+	up '{"jsonrpc":"2.0","id":7,"method":"of-agent"}'
+	hears '"method":"of-agent"'
+	down '{"jsonrpc":"2.0","id":7,"method":"hang"}'
+	up '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}'
+	id=$(sed -n 's/.*"id":\("acp-share-[^"]*"\),"method":"of-agent".*/\1/p' got)
+	hears "\"method\":\"\$/cancel_request\",\"params\":{\"requestId\":$id}"
+	down '{"jsonrpc":"2.0","id":2,"method":"m"}'
+	hears '"id":2,"result"' g
+	run ! grep -q cancelled got
+	down '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}'
+	hears '"method":"cancelled"'
+	leaves
+	ends
+}
+
 # bats test_tags=slow
 @test "what a guest may not send is refused, with the reason" {
 	start

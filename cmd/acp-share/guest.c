@@ -207,12 +207,12 @@ cancel(const struct guest *g, struct call *c)
 
 /* Cancels the request that a guest names by its own id, unless it has its response already or was never sent. */
 static void
-cancel_by_id(struct guest *g, struct slice id)
+cancel_by_id(struct guest *g, enum acp_direction dir, struct slice id)
 {
 	struct call *c;
 
 	DL_FOREACH(g->share->calls, c) {
-		if (c->guest == g && msg_same_id(buf_slice(&c->id), id)) {
+		if (c->guest == g && c->dir == dir && msg_same_id(buf_slice(&c->id), id)) {
 			cancel(g, c);
 			break;
 		}
@@ -357,7 +357,7 @@ handle_message(struct guest *g, struct slice text, enum acp_direction dir, struc
 	else if (m.kind == MSG_RESPONSE)
 		respond(g, &m, dir, asked);
 	else if (m.what == ACP_CANCEL_REQUEST)
-		cancel_by_id(g, json_get(m.params, acp_request_id));
+		cancel_by_id(g, dir, json_get(m.params, acp_request_id));
 	else
 		r = m.kind == MSG_REQUEST ? call(g, dir, &m, text) : send(g, dir, text);
 	if (r < 0)
