@@ -147,6 +147,13 @@ teardown() {
 		assert_line --index 2 --regexp ' 25% .*1234\.50$'
 		((${#lines[1]} <= columns && ${#lines[2]} <= columns)) || fail "too wide: ${lines[2]}"
 	done
+	# A context without a size.
+	update /a '{"sessionUpdate":"usage_update","used":53000,"size":null}'
+	for columns in 60 80; do
+		COLUMNS=$columns run acp-top -b
+		assert_line --index 2 --regexp ' 53\.0K .*1234\.50$'
+		((${#lines[2]} <= columns)) || fail "too wide: ${lines[2]}"
+	done
 	ends
 }
 

@@ -15,7 +15,7 @@ enum { NARROW = 80, MEDIUM = 120, TEXT_LEAST = 8 };
 
 /* The widths of the columns in a narrow table, in one of usual width, and in a wide one. 0: the column is left out. */
 static const unsigned widths[3][COLUMNS] = {
-	{8, 11, 0, 19, 6, 4, 0, 7},
+	{8, 10, 0, 19, 6, 5, 0, 7},
 	{8, 14, 0, 21, 9, 8, 5, 7},
 	{12, 18, 14, 24, 10, 10, 7, 9},
 };
