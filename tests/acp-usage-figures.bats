@@ -454,6 +454,28 @@ truth() {
 	assert_line --partial '>=311238'
 }
 
+@test "the model of work in the background has the mark of a lower bound in every format, with --prices and with --merge" {
+	acp-usage --by model "$AGENTS/subagent-background.jsonl" >table
+	run cat table
+	assert_line --regexp '^claude-opus-5-5 +3 +>=208532 '
+	echo '{"claude-opus-5-5":{"input_cost_per_token":0.00001,"output_cost_per_token":0.00002}}' >prices
+	run acp-usage --by model --prices prices "$AGENTS/subagent-background.jsonl"
+	assert_line --regexp '^claude-haiku-5-5 +2 +102706 '
+	assert_line --regexp '^claude-opus-5-5 +3 +>=208532 '
+	acp-usage --summary -f json "$AGENTS/subagent-background.jsonl" >summary
+	acp-usage --merge --by model summary | diff table -
+	acp-usage --by model -f json "$AGENTS/subagent-background.jsonl" >whole
+	acp-usage --merge --by model -f json summary | diff whole -
+	run jq -c '[.model // "total", .lower_bound]' whole
+	assert_output $'["claude-haiku-5-5",null]\n["claude-opus-5-5","tokens"]\n["total","tokens"]'
+	# A model that has nothing but the mark has no row.
+	sed 's/"context_above":0,"model":"claude-opus-5-5"/"context_above":0,"model":"none"/' summary >other
+	run ! cmp -s summary other
+	run acp-usage --merge --by model other
+	refute_line --regexp '^none'
+	assert_line --regexp '^total of 2 models +3 +>=311238'
+}
+
 @test "codex: no message has a sub-agent's tokens: a lower bound, with its own context in a row of its own" {
 	run acp-usage --summary "$AGENTS/codex-subagent.jsonl"
 	assert_line --index 1 --regexp '^01a20179 hello +3 +55044 .*>=55044 '

@@ -71,7 +71,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	if (row->total) {
 		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
 		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions)
-			: buf_printf(to, "\"%ss\":%u", by_names[by], HASH_COUNT(s->groups));
+			: buf_printf(to, "\"%ss\":%zu", by_names[by], s->norder);
 	} else {
 		r = -(buf_printf(to, "{\"%s\":", by_names[by]) || summary_name(s, row, &name)
 			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));

@@ -106,10 +106,11 @@ group_tallies(struct summary *s, const struct usage_session *session)
 
 	for (const struct usage_part *p = session->parts; p; p = p->next) {
 		for (const struct usage_tally *t = p->tallies; t; t = t->next) {
-			if (t->period == USAGE_NEVER || (by_model && !t->billed_turns && !t->billed.has))
+			if (t->period == USAGE_NEVER)
 				continue;
 			if (!(g = group(s, by_model ? (int64_t)t->model : calendar_first(by_period(s->tool->options->by), t->period))))
 				return -1;
+			g->used |= t->billed_turns || t->billed.has;
 			turns = g->figures.turns;
 			r |= usage_figures_tally(s->tool->usage, session, p, t, by_model, &g->figures);
 			/* Only sessions have turns that count, sub-agents have none. */
@@ -135,6 +136,8 @@ group_costs(struct summary *s, const struct usage_session *session)
 	s->turns += tool_parent(s->tool, session) ? 0 : f.turns;
 	/* The cost of a session belongs to its model, if it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
+	if (g)
+		g->used = true;
 	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
 		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned, &f.costs[i]);
 	usage_figures_free(&f);
@@ -189,7 +192,8 @@ make_groups(struct summary *s)
 		return -1;
 	for (const struct summary_row *g = s->groups; g; g = g->hh.next) {
 		r |= usage_figures_add(s->tool->usage, &s->total.figures, &g->figures);
-		add_row(s, (struct summary_order){.group = g}, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
+		if (g->used || s->tool->options->by != BY_MODEL)
+			add_row(s, (struct summary_order){.group = g}, &g->figures, by_period(s->tool->options->by) ? 0 : (uint32_t)g->key);
 	}
 	/* A turn may be billed on several models, but counts once. */
 	if (s->tool->options->by == BY_MODEL)

@@ -71,7 +71,7 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 	if (row->total) {
 		if (s->tool->options->by == BY_SESSION)
 			return buf_printf(to, "total of %zu", s->sessions);
-		return buf_printf(to, "total of %u %s%s", HASH_COUNT(s->groups), by_names[s->tool->options->by], HASH_COUNT(s->groups) == 1 ? "" : "s");
+		return buf_printf(to, "total of %zu %s%s", s->norder, by_names[s->tool->options->by], s->norder == 1 ? "" : "s");
 	}
 	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
 	/* The id of a child may begin with its parent's id; then its title says more. */
