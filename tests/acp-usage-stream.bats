@@ -213,6 +213,23 @@ qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION"
 	assert_line --index 3 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":120,"size":200000,"_meta":{"acputils":{"filled":true}}}}}'
 }
 
+@test "--fill: the response of a turn behind which another prompt of the session waits" {
+	cat >queue <<-'END'
+		#!/usr/bin/env -S jq -cn --unbuffered -f
+		[inputs] | .[] | {method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "agent_message_chunk",
+			content: {type: "text", text: ""}, _meta: {usage: {totalTokens: (.id * 100 + 20), inputTokens: (.id * 100), outputTokens: 20}}}}},
+			{id, result: {stopReason: "end_turn"}}
+	END
+	chmod +x queue
+	{
+		prompt 1 s
+		prompt 2 s
+		prompt 3 s
+	} >in
+	run -0 jq -c '[.id, .result.usage.totalTokens, .params.update.used]' <(acp-usage --fill --size 200k -- ./queue <in 2>/dev/null | grep filled)
+	assert_output $'[1,120,null]\n[null,null,120]\n[2,220,null]\n[null,null,220]\n[3,320,null]\n[null,null,320]'
+}
+
 # bats test_tags=slow
 @test "--fill: quota's counts" {
 	agent

@@ -143,19 +143,37 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	return true;
 }
 
-bool
-usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct usage_sums *own)
-{
-	bool lower;
-
-	return s->turn.state == USAGE_ENDED && usage_turn_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
-}
-
-bool
-usage_turn_context(const struct usage *u, const struct usage_session *s, uint64_t *used)
+static bool
+context(const struct usage *u, const struct usage_session *s, uint64_t *used)
 {
 	const struct usage_turn *t = &s->turn;
 
 	*used = t->ncalls > 0 ? t->last_call : usage_total_of(&t->counts);
 	return t->ncalls > 0 || (t->counts.has && usage_session_basis(u, s) == USAGE_LAST_CALL);
+}
+
+void
+usage_keep_end(struct usage *u, const struct usage_session *s)
+{
+	bool lower;
+
+	u->ended.session = s;
+	u->ended.known = usage_turn_own(s, &s->turn, usage_session_basis(u, s), &u->ended.own, &lower) && !lower;
+	u->ended.has_context = context(u, s, &u->ended.context);
+}
+
+bool
+usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct usage_sums *own)
+{
+	*own = u->ended.own;
+	return u->ended.session == s && u->ended.known;
+}
+
+bool
+usage_turn_context(const struct usage *u, const struct usage_session *s, uint64_t *used)
+{
+	if (u->ended.session != s)
+		return context(u, s, used);
+	*used = u->ended.context;
+	return u->ended.has_context;
 }

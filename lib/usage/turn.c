@@ -297,6 +297,7 @@ usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_
 	t->stop = r->stop.p ? usage_intern_string(u, USAGE_WORD, r->stop) : r->failed ? usage_intern(u, USAGE_WORD, slice_of(failed)) : 0;
 	t->reported |= r->counts.has || r->rows.p;
 	DL_APPEND2(u->waiting, s, waits_before, waits_after);
+	usage_keep_end(u, s);
 	return count_rows(u, s, r->rows);
 }
 

@@ -424,6 +424,7 @@ usage_see(struct usage *u, const struct message *m, int (*report)(void *, const 
 
 	if (!u->stream && !(u->stream = sessions_new(usage_happened, u, &limits)))
 		return -1;
+	u->ended.session = NULL;
 	if (sessions_see(u->stream, m, &seen) < 0 || u->failed)
 		return -1;
 	if (!seen || !read_message(seen, &r))

@@ -383,9 +383,9 @@ uint8_t usage_inside(const struct usage *, const struct usage_part *);
 
 /* The basis that applies to the last part of a session; USAGE_TURN if none was decided. */
 enum usage_basis usage_session_basis(const struct usage *, const struct usage_session *);
-/* The tokens of a session's ended turn, by its basis. False if they are not known exactly. */
+/* The tokens of the session's turn that the message of usage_see has ended, by its basis. False if they are not known exactly. */
 bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);
-/* The context after the turn's last model call. False if the agent does not report this call's counts. */
+/* The context after the last model call of that turn, or else of the one that runs. False if this call's counts are not known. */
 bool usage_turn_context(const struct usage *, const struct usage_session *, uint64_t *);
 /* What a session cost in a currency, over all recordings. False if there is no such cost, or it is too large. */
 bool usage_cost_total(const struct usage_session *, uint32_t currency, struct usage_money *);

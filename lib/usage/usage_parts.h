@@ -53,6 +53,13 @@ struct usage {
 	bool restarted;                /* the agent was restarted in this recording */
 	uint32_t nparts;               /* how many parts this recording has */
 	struct usage_session *in_recording; /* the sessions that have a part in this recording */
+	/* What usage_see's message has ended: it may also begin the session's next turn, and then the ended turn is judged already. */
+	struct {
+		const struct usage_session *session; /* NULL: it has ended no turn */
+		bool known, has_context;
+		struct usage_sums own;
+		uint64_t context;
+	} ended;
 };
 
 /* The costs of a session in one currency, over all its parts: the sum of all pieces but the last, and the last piece. */
@@ -116,6 +123,8 @@ void usage_infer_basis(struct usage_session *, const struct usage_turn *);
 /* A turn's own tokens, by the basis. False if the agent does not report them. lower: they are a lower bound. */
 bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_sums *own,
 	bool *lower);
+/* Keeps the tokens and the context of the session's turn, which the message has ended. */
+void usage_keep_end(struct usage *, const struct usage_session *);
 /* The sum of the turn's calls, or else of its rows. False if there are neither. */
 bool usage_reported(const struct usage_turn *, struct usage_sums *);
 
