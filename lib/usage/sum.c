@@ -141,7 +141,7 @@ sum(struct summing *g, enum usage_member kind, struct slice base, struct slice m
 			picked.n = 0;
 			r = json_type(value) == JSON_OBJECT ? pick(g, value, depth + 1, &picked) : 0;
 			value = buf_slice(&picked);
-			yes = value.n > strlen("{}");
+			yes = r == 0 && value.n > strlen("{}");
 		}
 		if (!yes)
 			continue;
