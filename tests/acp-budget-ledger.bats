@@ -475,6 +475,26 @@ acp-budget: 2 turns are not in the ledger'
 	finish
 }
 
+@test "--strict: a damaged ledger that is repaired in its place refuses no more prompts" {
+	spends 1
+	{
+		entry now 1
+		echo x
+	} >ledger
+	budget --ledger ledger --strict
+	opens a
+	turn 1 a one
+	assert_regex "$(error)" 'line 2 is damaged'
+	sed '/^x$/d' ledger >repaired
+	cat repaired >ledger
+	turn 2 a two
+	assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
+	echo x >>ledger
+	turn 3 a three
+	assert_regex "$(error)" 'is damaged'
+	finish
+}
+
 @test "acp-usage --merge adds up ledgers and summaries" {
 	local -x TZ=UTC
 	{

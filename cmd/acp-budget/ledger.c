@@ -365,6 +365,11 @@ refresh(struct tool *t, bool patient)
 	unchanged = fstat(l->fd, &st) == 0 && st.st_size == l->read && !l->unwritten.n;
 	if (unchanged && !patient)
 		return;
+	/* The file was replaced in its place: the damage is gone, unless it is read again. */
+	if (st.st_size < l->read) {
+		l->damaged = false;
+		l->why.n = 0;
+	}
 	/* Even to read, the lock is exclusive: many shared locks at once would keep writers waiting. */
 	locked = lock(l, unchanged ? LOCK_SH : LOCK_EX, patient) == 0;
 	if (!locked)
