@@ -126,6 +126,18 @@ spent() {
 	assert_equal "$(told | grep -c 'is reached: 5 USD today$')" 2
 }
 
+@test "--hard: when the response to a nudge reaches the limit of a day, all sessions that run are cancelled" {
+	plays '[{"hold":true},{"out":100},{"out":900}]'
+	budget --hard --target 2k --max-tokens 1k/day --ledger ledger
+	prompt 1 a one
+	wait_for grep -qs '"session/prompt"' got
+	prompt 2 b two
+	wait_for grep -q session/cancel got
+	finish
+	assert_equal "$(grep session/cancel got | jq -r .params.sessionId)" a
+	assert_equal "$(told | grep -c '^[ab]: --max-tokens .* is reached: ')" 2
+}
+
 # bats test_tags=slow
 @test "an entry counts in its own day, week and month, by the local time" {
 	spends 1

@@ -226,6 +226,8 @@ int put_grouped(struct buf *, uint64_t);
 bool limits_reached(struct tool *, const struct budget_session *, bool prompt, struct buf *text);
 /* Reports each limit that is reached, once; --hard then cancels. Call it when usage has changed, or (prompt) a prompt has come. */
 void limits_check(struct tool *, struct budget_session *, bool prompt);
+/* Adds to the ledger what the tree of a session (or NULL) has used; checks the limits of s, unless NULL, and of all that share them. */
+void limits_spend(struct tool *, struct session *about, struct budget_session *);
 /* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
 void limits_report_unenforced(struct tool *, struct budget_session *, bool turn_ended);
 

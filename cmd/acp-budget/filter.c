@@ -36,22 +36,16 @@ see_update(struct tool *t, struct session *session, struct slice kind, struct sl
 static enum verdict
 from_agent(struct tool *t, const struct message *message)
 {
-	struct budget_session *s, *other;
+	struct budget_session *s;
 	enum verdict verdict;
 	struct seen seen;
 
 	if (message->msg.kind == MSG_RESPONSE && !message->request)
 		return is_held_again(t, message) ? VERDICT_DROP : VERDICT_PASS;
 	tool_see(t, message, &seen);
-	if (seen.used)
-		session_spend(t, seen.about);
 	s = session_family(seen.about);
-	if (s && seen.used)
-		limits_check(t, s, false);
-	/* What one session spends counts for the limits of a period of those that --hard must cancel, too. */
-	for (other = s && seen.used && t->options->hard ? session_next(t, NULL) : NULL; other; other = session_next(t, other))
-		if (other != s && session_runs(other))
-			limits_check(t, other, false);
+	if (seen.used)
+		limits_spend(t, seen.about, s);
 	/* A session without a prompt of its own may be a sub-agent of any session that runs. */
 	session_heard(t, s && session_runs(s) ? s : NULL);
 	if (seen.end.session) {
@@ -61,7 +55,7 @@ from_agent(struct tool *t, const struct message *message)
 	}
 	if (message->msg.kind == MSG_RESPONSE && prompt_was_answered(t, message)) {
 		turn_late(t, message);
-		session_spend(t, seen.about);
+		limits_spend(t, seen.about, s);
 		return VERDICT_DROP;
 	}
 	return seen.about && seen.kind.p ? see_update(t, seen.about, seen.kind, json_get(message->msg.params, acp_update)) : VERDICT_PASS;

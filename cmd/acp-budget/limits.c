@@ -198,6 +198,21 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 	}
 }
 
+void
+limits_spend(struct tool *t, struct session *about, struct budget_session *s)
+{
+	struct budget_session *other;
+
+	session_spend(t, about);
+	if (!s)
+		return;
+	limits_check(t, s, false);
+	/* What one session spends counts for the limits of a period of those that --hard must cancel, too. */
+	for (other = t->options->hard && t->ledger ? session_next(t, NULL) : NULL; other; other = session_next(t, other))
+		if (other != s && session_runs(other))
+			limits_check(t, other, false);
+}
+
 /* --- limits that cannot be enforced --- */
 
 static void

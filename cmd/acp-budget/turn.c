@@ -117,11 +117,9 @@ turn_responded(void *tool, struct frame *f, void *tag, const struct message *m)
 
 	(void)f;
 	tool_see(t, m, &seen);
-	session_spend(t, seen.about);
-	if (seen.end.session) {
-		limits_check(t, seen.end.session, false);
+	limits_spend(t, seen.about, seen.end.session);
+	if (seen.end.session)
 		turn_ended(t, &seen.end);
-	}
 	if (b)
 		b->refs--;
 	budgets_free(t, false);
