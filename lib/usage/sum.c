@@ -68,11 +68,22 @@ sum_row(const struct summing *g, struct slice row, struct slice more)
 		|| buf_add_slice(g->to, slice_between(counts.p + counts.n, row.p + row.n)));
 }
 
+/* Appends the counts and rows in a member that the base lacks, or has as null, with the objects around them. 0, or -1 out of memory. */
+static int
+pick(const struct summing *g, struct slice value, size_t depth, struct buf *to)
+{
+	struct summing picking = *g;
+
+	picking.to = to;
+	return sum(&picking, USAGE_MEMBER_ABOVE, slice_of("{}"), value, depth);
+}
+
 /* Sums up two elements that belong together, of containers of this kind. */
 static int
 sum_value(struct summing *g, enum usage_member kind, struct slice base, struct slice more, size_t depth)
 {
 	enum json_type type = json_type(base);
+	SCOPED struct buf picked = {0};
 	uint64_t n, was;
 
 	if (kind == USAGE_MEMBER_ROWS)
@@ -86,18 +97,13 @@ sum_value(struct summing *g, enum usage_member kind, struct slice base, struct s
 	kind = usage_member(g->idle, g->keys, depth);
 	if (type == json_type(more) && type == (kind == USAGE_MEMBER_ROWS ? JSON_ARRAY : JSON_OBJECT))
 		return sum(g, kind, base, more, depth);
+	if (type == JSON_NULL && kind == USAGE_MEMBER_ABOVE) {
+		if (json_type(more) == JSON_OBJECT && pick(g, more, depth, &picked) < 0)
+			return -1;
+		more = picked.n > strlen("{}") ? buf_slice(&picked) : base;
+	}
 	/* The value of the first response stays, unless it is null. */
 	return buf_add_slice(g->to, type == JSON_NULL ? more : base);
-}
-
-/* Appends the counts and rows in a member that the base lacks to `to`, with the objects around them. 0, or -1 out of memory. */
-static int
-pick(const struct summing *g, struct slice value, size_t depth, struct buf *to)
-{
-	struct summing picking = *g;
-
-	picking.to = to;
-	return sum(&picking, USAGE_MEMBER_ABOVE, slice_of("{}"), value, depth);
 }
 
 /* Copies the base, sums up the elements that both have, and appends the elements that the base lacks. 0, or -1 out of memory. */

@@ -103,6 +103,11 @@ test_answers(void)
 	CHECK_STR(added("{\"_meta\":{}}", "{\"_meta\":{\"quota\":{\"b\":1}}}", false, USAGE_TURN), "{\"_meta\":{}}");
 	CHECK_STR(added("{\"a\":1}", "{\"_meta\":{\"quota\":[{}]}}", false, USAGE_TURN), "{\"a\":1}");
 	CHECK_STR(added("{\"a\":1}", "{\"_meta\":5}", false, USAGE_TURN), "{\"a\":1}");
+	/* The same holds for those that are null in the first. */
+	CHECK_STR(added("{\"_meta\":null}", "{\"_meta\":{\"a\":1,\"quota\":{\"b\":1,\"token_count\":{\"output_tokens\":2}},\"c\":3}}",
+		false, USAGE_TURN), "{\"_meta\":{\"quota\":{\"token_count\":{\"output_tokens\":2}}}}");
+	CHECK_STR(added("{\"_meta\":null}", "{\"_meta\":{\"a\":1}}", false, USAGE_TURN), "{\"_meta\":null}");
+	CHECK_STR(added("{\"_meta\":null}", "{\"_meta\":5}", false, USAGE_TURN), "{\"_meta\":null}");
 	/* What an idle state has in _meta.usage is a call's. */
 	CHECK_STR(added("{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}",
 		"{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}", true, USAGE_TURN),
