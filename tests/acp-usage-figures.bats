@@ -332,10 +332,11 @@ turns_of() {
 	} >counted
 	# Cancelled, or with a context or a cost that changed.
 	{ cat counted; prompt 2 s; answer 2 | sed s/end_turn/cancelled/; } >cancelled
+	{ cat counted; prompt 2 s; answer 2 '"usage":{"totalTokens":0,"inputTokens":0,"outputTokens":0}' | sed s/end_turn/cancelled/; } >zeros
 	{ cat counted; prompt 2 s; update s '"used":5,"size":9'; answer 2; } >context
 	{ update s '"used":5,"size":9,"cost":{"amount":1,"currency":"USD"}'; cat counted; prompt 2 s
 	  update s '"used":5,"size":9,"cost":{"amount":2,"currency":"USD"}'; answer 2; } >cost
-	for file in cancelled context cost; do
+	for file in cancelled zeros context cost; do
 		run sessions $file 'turns lower_bound'
 		assert_output '2 "tokens"'
 		for by in session day model; do
@@ -345,9 +346,10 @@ turns_of() {
 		as_all_ways $file
 	done
 	# Nothing was called, or nothing is counted at all.
+	{ cat counted; prompt 2 s; answer 2 '"usage":{"totalTokens":0,"inputTokens":0,"outputTokens":0}'; } >nothing
 	{ cat counted; prompt 2 s; answer 2; } >idle
 	{ prompt 2 s; update s '"used":5,"size":9'; answer 2 | sed s/end_turn/cancelled/; } >uncounted
-	for file in idle uncounted; do
+	for file in idle nothing uncounted; do
 		run sessions $file 'lower_bound'
 		assert_output null
 	done

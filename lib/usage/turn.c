@@ -106,14 +106,18 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 {
 	struct usage_turn *t = &s->turn;
 	struct usage_tally *to;
+	bool cancelled, nothing;
 
 	usage_turn_own(s, t, e->basis, &e->own, &e->own_lower);
 	if (!(to = tally_of_turn(u, s, s->now->model, &t->counts)))
 		return -1;
 	e->tier = to->tier;
-	/* A turn that was cancelled, or changed context or cost, used tokens, even if nothing reports them. */
-	e->own_lower |= ended && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
-	e->billed_lower = (e->own_lower && !t->nrows) || (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
+	/* A turn that was cancelled, or changed context or cost, used tokens, even if nothing reports them, or (cancelled) all counts are 0. */
+	cancelled = ended && slice_is(usage_name(u, t->stop), acp_cancelled);
+	nothing = cancelled && t->counts.has && usage_total_of(&t->counts) == 0 && usage_total(&e->own) == 0;
+	e->own_lower |= nothing || (ended && !e->own.has && !t->nrows && (t->spent || cancelled));
+	e->billed_lower = nothing || (e->own_lower && !t->nrows)
+		|| (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
 	to->turns += ended;
 	usage_sums_add(&to->own, &e->own);
 	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
