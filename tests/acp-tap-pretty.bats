@@ -450,6 +450,10 @@ answer() {
 	assert_line '{"t":2.000000,"event":"exit","signal":"9"}'
 	run -0 acp-export -f markdown s.rec
 	assert_output --partial 'The agent ended: signal KILL.'
+	# 0 is no signal.
+	sed -i 's/"signal":9/"signal":0,"status":3/' s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --partial 'The agent ended: exit status 3.'
 }
 
 @test "a bracket is not closed where the rest is not known, or only messages are wanted" {

@@ -432,6 +432,10 @@ shown() {
 	output '+x' | sed 's/eA==/DB_PASSWORD=hunter22, no base64/' >in
 	run -0 --separate-stderr acp-tap --redact -f raw in
 	assert_output --partial '"data":"DB_PASSWORD=<redacted>, no base64"'
+	# A kind with an escape; no output at all.
+	output '+DB_PASSWORD=hunter22' '+' | sed 's/l_output/l\\u005foutput/' >in
+	acp-tap --redact -f raw in >out 2>err
+	assert_equal "$(shown out)" 'DB_PASSWORD=<redacted>||'
 	output '+DB_PASSWORD=hunter22' >in
 	run -0 --separate-stderr acp-tap --redact=text -f raw in
 	assert_output --partial '"data":"<redacted>"'

@@ -143,7 +143,7 @@ flag_unread(struct port *p)
 		msg_scan(line, &m, NULL);
 		to = m.kind == MSG_REQUEST ? p : m.kind == MSG_RESPONSE && is_one_way(p->component) ? other_port(p) : NULL;
 		c = to ? call_find(to, m.id) : NULL;
-		if (c)
+		if (c && c->sender) /* acp-conduct makes its own initialize anew for each process */
 			c->unread = true;
 	}
 }

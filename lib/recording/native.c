@@ -77,7 +77,7 @@ event(struct recording *rec, struct record *r, struct slice name)
 		r->status = -1;
 		if (json_type(v) == JSON_STRING)
 			r->signal = slice(v.p + 1, v.n - 2);
-		else if (json_type(v) == JSON_NUMBER)
+		else if (json_u64(v, &n) && n > 0)
 			r->signal = v;
 		else if (json_u64(json_get(r->raw, "status"), &n) && n <= 255)
 			r->status = (int)n;

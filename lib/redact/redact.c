@@ -432,7 +432,8 @@ find_stream(struct redact *r, struct slice line)
 	bool all;
 
 	r->chunk = slice(NULL, 0);
-	if (!memmem(line.p, line.n, "_chunk\"", 7) && !memmem(line.p, line.n, "\"terminal_update\"", 17))
+	/* The kind may be spelled with escapes. */
+	if (!memmem(line.p, line.n, "_chunk\"", 7) && !memmem(line.p, line.n, "\"terminal_update\"", 17) && !memmem(line.p, line.n, "\\u", 2))
 		return 0;
 	line = slice_between(line.p + leading_space(line), line.p + line.n);
 	params = json_get(line, "params");
@@ -460,13 +461,13 @@ find_stream(struct redact *r, struct slice line)
 static int
 search_output(struct redact *r, struct slice *plain)
 {
+	struct slice text = json_text(r->chunk, &r->value);
 	struct buf *both = &r->plain[0];
 	size_t before = r->stream->tail.n;
 	int e;
 
 	both->n = 0;
-	if (buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 ||
-		(e = base64_decode(json_text(r->chunk, &r->value), both)) < 0)
+	if (!text.p || buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 || (e = base64_decode(text, both)) < 0)
 		return -1;
 	*plain = slice(both->p + before, both->n - before);
 	if (e == 0)
