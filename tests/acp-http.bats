@@ -623,8 +623,8 @@ ${request/\"id\":1/\"id\":2}"
 		assert_output "acp-http: --origin $origin: expected https://HOST[:PORT] as browsers send it: without a slash at the end or a default port"
 	done
 	serve --origin http://localhost:3000 --origin HTTPS://A.example:8443 --origin http://a.example:443 --origin 'http://[::1]:8000' \
-	    --origin null --origin vscode-webview://1a2b3c -- cat
-	for origin in http://localhost:3000 https://a.example:8443 'http://[::1]:8000' null vscode-webview://1a2b3c; do
+	    --origin null --origin file:// --origin vscode-webview://1a2b3c -- cat
+	for origin in http://localhost:3000 https://a.example:8443 'http://[::1]:8000' null file:// vscode-webview://1a2b3c; do
 		run ws client "$PORT" --header "Origin: $origin"
 		assert_output 101
 	done

@@ -118,14 +118,14 @@ parse_origin(const struct cli_argument *t)
 	CURLU *u = curl_url();
 	size_t n = strlen(t->argument);
 	char *url = NULL;
-	/* libcurl adds the path "/", and leaves out a default port. */
+	/* libcurl adds the path "/", and leaves out a default port. It reads no file URL without a path. */
 	bool fits = curl_url_set(u, CURLUPART_URL, t->argument, CURLU_NON_SUPPORT_SCHEME | CURLU_DISALLOW_USER) == CURLUE_OK &&
 		curl_url_get(u, CURLUPART_URL, &url, CURLU_NO_DEFAULT_PORT) == CURLUE_OK && strlen(url) == n + 1 &&
 		strncasecmp(url, t->argument, n) == 0;
 
 	curl_free(url);
 	curl_url_cleanup(u);
-	if (!fits && strcmp(t->argument, "null") != 0)
+	if (!fits && strcmp(t->argument, "null") != 0 && strcasecmp(t->argument, "file://") != 0)
 		cli_wrong(t, "expected https://HOST[:PORT] as browsers send it: without a slash at the end or a default port");
 	cli_add(t, t->at);
 }
