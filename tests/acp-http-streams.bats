@@ -628,7 +628,7 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$(jq -c '[.id, .error.message]' <<<"$output")" '[2,"initialize has to come first"]'
 }
 
-@test "a response to initialize that is none: an error for each request, a line says why, and status 1" {
+@test "a response to initialize that is none: DELETE, an error for each request, a line says why, and status 1" {
 	local reply why
 	while read -r why reply; do
 		behind reply "$reply"
@@ -636,6 +636,7 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 		assert_failure 1
 		assert_equal "$(jq -c '[.id, .error.code]' <<<"$output" | xargs)" '[1,-32603] [2,-32603]'
 		assert_equal "$stderr" "acp-http: $URL: cannot connect: the response to initialize is not valid: ${why//_/ }"
+		assert grep -q ^DELETE seen
 	done <<-E
 		expected_a_value
 		expected_a_value hello

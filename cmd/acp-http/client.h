@@ -31,6 +31,7 @@ struct posts {
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* a transfer has begun: there may be an HTTP/2 connection */
 	struct transfer delete;       /* ends the connection */
+	char wrong[160];              /* why it is ended at once; or empty */
 };
 
 struct client {
@@ -105,5 +106,7 @@ void posts_send(struct client *, const struct message *);
 size_t posts_steer(struct client *);
 /* Ends the connection with a DELETE once no POST is left, or at once if the client is hurried. */
 void posts_finish(struct client *);
+/* Lets the end of the connection take no longer than --grace. */
+void client_hurry(struct client *);
 
 #endif

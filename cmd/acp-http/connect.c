@@ -284,11 +284,19 @@ exit_timer_expired(void *arg)
 	uint64_t now = moved(c);
 
 	if (c->hurried)
-		client_over(c, NULL);
+		client_over(c, *c->posts.wrong ? "%s" : NULL, c->posts.wrong);
 	c->hurried = (int64_t)(now - c->last_moved) <= 0; /* a ping that is under way makes it less */
 	c->last_moved = now;
 	loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	client_changed(c);
+}
+
+void
+client_hurry(struct client *c)
+{
+	if (!c->left)
+		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
+	c->left = c->hurried = true;
 }
 
 static void

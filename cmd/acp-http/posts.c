@@ -444,10 +444,13 @@ initialized(struct post *post, unsigned status, const char *why)
 	} else if (curl_easy_header(post->put.easy, "acp-connection-id", 0, CURLH_HEADER, -1, &h) != CURLHE_OK) {
 		stream_message(c, &post->reply);
 		client_over(c, "the server has not made a connection");
-	} else if (wrong) {
-		client_over(c, "cannot connect: the response to initialize is not valid: %s", wrong);
 	} else if (!(c->posts.id = strdup(h->value)) || !(own = stream_of(c, slice("", 0)))) {
 		client_over(c, "out of memory");
+	} else if (wrong) {
+		/* The server has the connection, and an agent for it. */
+		snprintf(c->posts.wrong, sizeof(c->posts.wrong), "cannot connect: the response to initialize is not valid: %s", wrong);
+		client_hurry(c);
+		posts_finish(c);
 	} else {
 		deliver_initialized(post, h->value);
 		report_verbose(&c->service, NULL, "connected");
@@ -667,7 +670,7 @@ deleted(void *arg, CURLcode code)
 
 	(void)code;
 	transfer_end(c, &c->posts.delete);
-	client_over(c, NULL);
+	client_over(c, *c->posts.wrong ? "%s" : NULL, c->posts.wrong);
 }
 
 static size_t
