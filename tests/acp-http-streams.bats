@@ -527,6 +527,23 @@ DELETE'
 	assert_equal "$(grep -c refused err)" 1
 }
 
+@test "a stream that was refused, and is asked for again, has the whole of --timeout to open" {
+	behind stall s
+	acp-http --connect "$URL" --timeout 1s < <(
+		echo "$initialize"
+		wait_for grep -q '"id": *1' out
+		echo "$new"
+		wait_for grep -q refused err
+		sleep 0.6
+		date +%s%3N >asked
+		echo "$prompt"
+		wait_for grep -q '"id": *3' out
+		date +%s%3N >failed
+	) >out 2>err
+	assert_equal "$(tail -n 1 out | jq -c '[.id, .error.code]')" '[3,-32603]'
+	assert [ $(($(<failed) - $(<asked))) -ge 990 ]
+}
+
 @test "a session's stream that ends in order and is refused afterwards: messages may be missing" {
 	behind 202 refuse
 	acp-http --connect "$URL" --grace 100ms < <(

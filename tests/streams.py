@@ -783,11 +783,12 @@ def server(portfile, *steps):
     session), or "end" (the session's stream ends in order, and then the message's response comes on that of the connection), or "refuse"
     (the session's stream ends in order, and every later GET for it gets 403), or "gone" (the POST gets 404 while much waits to be read, and
     then its message has a response). Before the steps "busy SESSION" (each GET for it gets 503), "deny SESSION" (403), "mute SESSION"
-    (nothing; "-" is the connection) or "reply TEXT" (what initialize gets) may stand. A message of more than 100 KB is read slowly, and the
-    response to such an initialize is sent slowly. What was posted and opened is printed, a line each.
+    (nothing; "-" is the connection), "stall SESSION" (403, later nothing) or "reply TEXT" (what initialize gets) may stand. A message of
+    more than 100 KB is read slowly, and the response to such an initialize is sent slowly. What was posted and opened is
+    printed, a line each.
     """
     steps, lock, streams, held, others = list(steps), threading.Lock(), {}, [], threading.Event()
-    first, what = steps[:2] if steps and steps[0] in ('busy', 'deny', 'mute', 'reply') else ('', '')
+    first, what = steps[:2] if steps and steps[0] in ('busy', 'deny', 'mute', 'stall', 'reply') else ('', '')
     steps = steps[2:] if first else steps
     state = {'forgotten': False, 'brief': False}
 
@@ -885,10 +886,11 @@ def server(portfile, *steps):
             if state.get('refused') and session != '-':
                 self.reply(403)
                 return
-            if first in ('busy', 'deny', 'mute') and session == what:
-                if first == 'mute':
+            if first in ('busy', 'deny', 'mute', 'stall') and session == what:
+                if first == 'mute' or state.get('stalls'):
                     time.sleep(PATIENCE)
-                self.reply(403 if first == 'deny' else 503)
+                state['stalls'] = first == 'stall'
+                self.reply(403 if first in ('deny', 'stall') else 503)
                 return
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream')

@@ -25,6 +25,7 @@ struct stream {
 	bool has_data;
 	uint64_t pause;               /* us before the stream is opened again */
 	struct loop_timer again, deadline;
+	bool opening;                 /* the deadline is that of the opening, not that of the requests of a lost stream */
 	uint64_t opened, lost;        /* the times when the stream was last opened, and last lost */
 	UT_hash_handle hh;
 	char name[];
@@ -176,6 +177,8 @@ refuse_stream(struct client *c, struct stream *s, unsigned status)
 	}
 	report(&c->service, NULL, "session %s: %s", s->name, why);
 	fail_waiting(s, why);
+	if (s->opening)
+		loop_remove_timer(c->service.loop, &s->deadline);
 }
 
 /* --- messages --- */
@@ -312,8 +315,10 @@ stream_done(void *arg, CURLcode code)
 		s->lost = loop_now(c->service.loop);
 		c->posts.known = c->posts.known && (code == CURLE_OK || *s->name);
 		c->in_order = code == CURLE_OK;
-		if (c->options->timeout && !s->deadline.added)
+		if (c->options->timeout && !s->deadline.added) {
 			loop_add_timer(c->service.loop, &s->deadline, c->options->timeout);
+			s->opening = false;
+		}
 	} else if (status == 404) {
 		client_over(c, c->in_order ? NULL : "the server does not know the connection any more");
 		return;
@@ -339,8 +344,7 @@ stream_head(char *from, size_t size, size_t n, void *arg)
 	if (!s->open && slice_is_blank(slice(from, size * n > 0 ? size * n - 1 : 0)) && transfer_status(&s->get) == 200) {
 		report_closed(s);
 		s->open = true;
-		/* After a loss the deadline is for the requests of that time. */
-		if (!s->lost)
+		if (s->opening)
 			loop_remove_timer(s->client->service.loop, &s->deadline);
 		s->opened = loop_now(s->client->service.loop);
 		loop_add_task(s->client->service.loop, &s->client->task);
@@ -371,8 +375,10 @@ stream_steer(struct stream *s)
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, stream_head);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
 	transfer_start(c, &s->get);
-	if (c->options->timeout && !s->deadline.added)
+	if (c->options->timeout && !s->deadline.added) {
 		loop_add_timer(c->service.loop, &s->deadline, c->options->timeout);
+		s->opening = true;
+	}
 }
 
 /* --- POSTs --- */
