@@ -443,6 +443,7 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"subagent_update","sessionId":"child"}}}
 		< {"method":"session/update","params":{"sessionId":"child",$idle}}
 		< {"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"usage_update"}}}
+		< {"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"subagent_update","sessionId":"grandchild","state":"running"}}}
 		< {"method":"session/update","params":{"sessionId":"A",$idle}}
 		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
 		< {"id":2,"result":{"messageId":"n"}}
@@ -451,6 +452,7 @@ acp-replay: client: line 4: the recording has no session/cancel here: ended the 
 	END
 	play_agent s.rec
 	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
 	hear
 	hear
 	hear

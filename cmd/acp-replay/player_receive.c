@@ -134,7 +134,7 @@ works_on(struct player *p, const struct lane *l, uint32_t session)
 			continue;
 		if (items_message(&p->plan.items, i, &m) < 0)
 			return -1;
-		if (json_path(m.params, acp_update_state).p)
+		if (json_string_is(msg_update_kind(&m), acp_state_update))
 			works = !items_is_idle(&m);
 	}
 	return works;
