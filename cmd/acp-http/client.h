@@ -76,6 +76,8 @@ struct client {
 
 /* The connection is over: the local peer's open requests get an error. why: a format; NULL: the connection ended in order. */
 void client_over(struct client *, const char *why, ...) __attribute__((format(printf, 2, 3)));
+/* Lets the end of the connection take no longer than --grace. */
+void client_hurry(struct client *);
 /* Stores a cookie of a response. value: of Set-Cookie; NULL after the last one: writes new cookies to their file. */
 void client_cookie(struct client *, const char *value);
 /* Connects libcurl with the loop. 0, or -1. */
@@ -106,7 +108,5 @@ void posts_send(struct client *, const struct message *);
 size_t posts_steer(struct client *);
 /* Ends the connection with a DELETE once no POST is left, or at once if the client is hurried. */
 void posts_finish(struct client *);
-/* Lets the end of the connection take no longer than --grace. */
-void client_hurry(struct client *);
 
 #endif

@@ -291,14 +291,6 @@ exit_timer_expired(void *arg)
 	client_changed(c);
 }
 
-void
-client_hurry(struct client *c)
-{
-	if (!c->left)
-		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
-	c->left = c->hurried = true;
-}
-
 static void
 leave(void *arg)
 {

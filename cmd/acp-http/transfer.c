@@ -26,6 +26,14 @@ client_over(struct client *c, const char *why, ...)
 	loop_add_task(c->service.loop, &c->task);
 }
 
+void
+client_hurry(struct client *c)
+{
+	if (!c->left)
+		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
+	c->left = c->hurried = true;
+}
+
 /* --- cookies: a line "NAME=VALUE" each, kept in a file from one connection to the next --- */
 
 /* Do the attributes of a cookie say that it has expired? Max-Age counts before Expires (RFC 6265). */
