@@ -170,8 +170,19 @@ static bool
 add_text(struct grep *g, struct slice string, bool encoded)
 {
 	struct slice text = json_text(string, &g->plain);
+	size_t i = g->text.n, n;
 
-	return (encoded ? base64_decode(text, &g->text) : buf_add_slice(&g->text, text)) == 0;
+	if (!encoded)
+		return buf_add_slice(&g->text, text) == 0;
+	if (base64_decode(text, &g->text) != 0)
+		return false;
+	/* musl's regexec finds nothing in a text that is not UTF-8. */
+	for (; i < g->text.n; i += n ? n : 1) {
+		n = text_utf8_length(g->text.p + i, g->text.p + g->text.n);
+		if (!n)
+			g->text.p[i] = ' ';
+	}
+	return true;
 }
 
 /* Searches the output of a terminal of version 2. */
