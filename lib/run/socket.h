@@ -21,6 +21,9 @@ int socket_connect_nowait(const char *path);
 /* Makes two sockets that are connected with each other, close-on-exec. 0, or -1 with errno. */
 int socket_pair(int ends[2]);
 
+/* Ends both directions for all processes that have the socket. */
+void socket_shut(int socket);
+
 /*
  * Sends as much of the text as there is room for, and with its first byte a copy of the descriptor (-1: none). Never waits. The bytes
  * sent, or -1 with errno (EAGAIN: there is no room).
