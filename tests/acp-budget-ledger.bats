@@ -471,40 +471,26 @@ acp-budget: 2 turns are not in the ledger'
 	assert_equal "$(spent ledger.1) $(spent ledger)" '1 1'
 }
 
-@test "--strict: a damaged ledger that is renamed refuses no more prompts" {
+@test "--strict: a damaged ledger that is renamed, or repaired in its place, refuses no more prompts until it is damaged again" {
+	local cure
 	spends 1
-	{
-		entry now 1
-		echo x
-	} >ledger
-	budget --ledger ledger --strict
-	opens a
-	turn 1 a one
-	assert_regex "$(error)" 'line 2 is damaged'
-	mv ledger ledger.1
-	turn 2 a two
-	assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
-	finish
-}
-
-@test "--strict: a damaged ledger that is repaired in its place refuses no more prompts" {
-	spends 1
-	{
-		entry now 1
-		echo x
-	} >ledger
-	budget --ledger ledger --strict
-	opens a
-	turn 1 a one
-	assert_regex "$(error)" 'line 2 is damaged'
-	sed '/^x$/d' ledger >repaired
-	cat repaired >ledger
-	turn 2 a two
-	assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
-	echo x >>ledger
-	turn 3 a three
-	assert_regex "$(error)" 'is damaged'
-	finish
+	for cure in 'mv ledger ledger.1' "sed '/^x\$/d' ledger >repaired; cat repaired >ledger"; do
+		{
+			entry now 1
+			echo x
+		} >ledger
+		budget --ledger ledger --strict
+		opens a
+		turn 1 a one
+		assert_regex "$(error)" 'line 2 is damaged'
+		eval "$cure"
+		turn 2 a two
+		assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
+		echo x >>ledger
+		turn 3 a three
+		assert_regex "$(error)" 'is damaged'
+		finish
+	done
 }
 
 @test "acp-usage --merge adds up ledgers and summaries" {

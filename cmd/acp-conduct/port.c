@@ -121,7 +121,7 @@ port_queue_changed(struct port *p)
 {
 	struct port_queue *q = &p->queue;
 	size_t waiting = p->end.out.queued + q->held.n;
-	/* A restarted proxy that waits for a response gets the held lines later, though the response comes behind them. */
+	/* Its senders must still be read: the response that a restarted proxy waits for may follow the held lines. */
 	bool asks = p->calls.sent && p->component && p->component->life == LIFE_ASKED_AGAIN;
 	bool full = p->end.out.full || (q->held.n > OUTPUT_HIGH && !asks), over = waiting > CHAIN_BOUND;
 

@@ -500,7 +500,7 @@ exit_after(struct work *w)
 		return -1;
 	n = length(w);
 	text->n = cut_length(w, n);
-	/* A cut behind the first of two copies would tear nothing. */
+	/* If the cut leaves exactly the first of two copies, keep one byte more, else no line is torn. */
 	text->n += text->p[text->n - 1] == '\n';
 	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
 	return 0;

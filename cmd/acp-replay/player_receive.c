@@ -172,7 +172,7 @@ cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice 
 	}
 	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, session, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
 		return 0;
-	/* The turn begins with its prompt. Without one, as a sub-agent's does, it begins behind the turn before. */
+	/* The turn begins with its prompt; without a prompt (a sub-agent's), after the end of the turn before. */
 	for (turn = l->begin[1]; turn < end; turn = p->plan.parts[turn].next)
 		if (turn > begin && player_item(p, turn)->what == ACP_SESSION_PROMPT && player_item(p, turn)->session == session)
 			break;

@@ -475,7 +475,7 @@ agent_ended(struct revive *r)
 
 /* --- the end, and the loop --- */
 
-/* The most bytes for the agent that may wait. It is more while the restoration may need a response that comes behind them. */
+/* The most bytes for the agent that may wait. The bound is higher during the restoration, which may need a response that follows them. */
 static size_t
 bound(const struct revive *r)
 {
