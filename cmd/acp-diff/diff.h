@@ -135,6 +135,7 @@ struct diff_options {
 struct method_time {
 	struct method_time *next;
 	struct slice name; /* plain text */
+	struct slice line; /* "session/prompt: 1.5 s, 25 % more than 1.2 s" */
 	uint64_t us[SIDES];
 	bool slower;     /* than --max-slower allows */
 };

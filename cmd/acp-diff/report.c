@@ -5,7 +5,6 @@
 #include "cmd/acp-diff/diff.h"
 
 #include "lib/base/ci.h"
-#include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/run/out.h"
 
@@ -19,18 +18,12 @@ struct report {
 	struct out out;
 	bool color;
 	bool begun;
-	struct buf *to;  /* the put functions write to it; NULL: to out */
+	struct buf *to;  /* what the functions append to: the output, or a text of their caller */
 	bool failed;     /* memory ran out, a text could not be read, or out has failed */
-	struct buf text, value[SIDES], line; /* scratch; line: of a method's times */
+	struct buf value[SIDES]; /* scratch */
 };
 
 /* --- for all formats --- */
-
-static void
-put_slice(struct report *r, struct slice s)
-{
-	r->failed |= buf_add_slice(r->to ? r->to : out_buf(&r->out), s) < 0;
-}
 
 static void __attribute__((format(printf, 2, 3)))
 put(struct report *r, const char *format, ...)
@@ -38,19 +31,8 @@ put(struct report *r, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	r->text.n = 0;
-	r->failed |= buf_vprintf(&r->text, format, args) < 0;
+	r->failed |= buf_vprintf(r->to, format, args) < 0;
 	va_end(args);
-	put_slice(r, buf_slice(&r->text));
-}
-
-/* Puts a string as plain text (text.h). */
-static void
-put_plain(struct report *r, struct slice s)
-{
-	r->text.n = 0;
-	r->failed |= text_plain(&r->text, s) < 0;
-	put_slice(r, buf_slice(&r->text));
 }
 
 /* The label of an item (item_label), valid until the next label_of or value_of. */
@@ -94,9 +76,7 @@ put_title(struct report *r, const struct section *s)
 		return;
 	text = slice(text.p + 1, text.n - 2);
 	start = slice_cut(text, PROMPT_MOST);
-	put(r, ": ");
-	put_plain(r, start);
-	put(r, start.n < text.n ? "…" : "");
+	r->failed |= json_format(r->to, start.n < text.n ? ": %t…" : ": %t", start) < 0;
 }
 
 /* The value that is shown of a difference on a side; p NULL: there is none. */
@@ -109,30 +89,17 @@ value_of(struct report *r, const struct found *f, enum side side)
 	return buf_slice(&r->value[side]);
 }
 
-/* Writes "session/prompt: 1.5 s, 25 % more than 1.2 s" to r->line. */
-static void
-time_line(struct report *r, const struct method_time *m)
-{
-	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
-	double more = ((double)m->us[LIVE] / (double)(m->us[RECORDED] ? m->us[RECORDED] : 1) - 1) * 100;
-
-	r->line.n = 0;
-	r->failed |= -(text_plain(&r->line, m->name) || buf_printf(&r->line, ": %s, %.0f %% %s than %s",
-		people_duration(b, m->us[LIVE]), more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED]))) < 0;
-}
-
 /* --- text: for people, like a unified diff --- */
 
-static void
-put_color(struct report *r, const char *code)
+static const char *
+color(const struct report *r, const char *code)
 {
-	if (r->color)
-		put(r, "%s", code);
+	return r->color ? code : "";
 }
 
 /* Puts a value, of a long one the part around the byte at which it differs. */
 static void
-put_value(struct report *r, struct slice value, size_t differs, char sign)
+put_value(struct report *r, struct slice value, size_t differs, const char *sign, const char *code)
 {
 	size_t from = differs > BEFORE && value.n > VALUE_MOST ? differs - BEFORE : 0;
 	struct slice shown;
@@ -141,12 +108,8 @@ put_value(struct report *r, struct slice value, size_t differs, char sign)
 		return;
 	from = slice_cut(value, from).n;
 	shown = slice_cut(slice(value.p + from, value.n - from), VALUE_MOST);
-	put_color(r, sign == '-' ? red : green);
-	put(r, "%c    %s", sign, from > 0 ? "…" : "");
-	put_plain(r, shown);
-	put(r, from + shown.n < value.n ? "…" : "");
-	put_color(r, normal);
-	put(r, "\n");
+	r->failed |= json_format(r->to, "%s%s    %s%t%s%s\n", color(r, code), sign, from > 0 ? "…" : "", shown,
+		from + shown.n < value.n ? "…" : "", color(r, normal)) < 0;
 }
 
 /* Puts the label of a message, and the lines of its records: " agent: session/update tool_call, -7 +8". */
@@ -154,10 +117,9 @@ static void
 put_message(struct report *r, const struct diff_item *recorded, const struct diff_item *live)
 {
 	const struct diff_item *item = recorded ? recorded : live;
+	struct slice label = label_of(r, item);
 
-	put(r, " %s: ", acp_side_name((enum acp_side)item->from));
-	put_plain(r, label_of(r, item));
-	put(r, ",");
+	r->failed |= json_format(r->to, " %s: %t,", acp_side_name((enum acp_side)item->from), label) < 0;
 	if (recorded)
 		put(r, " -%" PRIu64, recorded->line);
 	if (live)
@@ -196,17 +158,14 @@ put_found(struct report *r, const struct found *f, bool first)
 		put_message(r, f->item[RECORDED], f->item[LIVE]);
 		put(r, "%s\n", !f->whole ? "" : f->moved ? ": moved" : whole[f->kind]);
 	}
-	if (!f->whole) {
-		put(r, "   ");
-		put_plain(r, f->path);
-		put(r, "%s\n", what[f->kind]);
-	}
+	if (!f->whole)
+		r->failed |= json_format(r->to, "   %t%s\n", f->path, what[f->kind]) < 0;
 	a = value_of(r, f, RECORDED);
 	b = value_of(r, f, LIVE);
 	while (a.p && b.p && differs < a.n && differs < b.n && a.p[differs] == b.p[differs])
 		differs++;
-	put_value(r, a, differs, '-');
-	put_value(r, b, differs, '+');
+	put_value(r, a, differs, "-", red);
+	put_value(r, b, differs, "+", green);
 }
 
 static void
@@ -229,20 +188,13 @@ text_section(struct report *r, const struct section *s)
 {
 	if (!s->found)
 		return;
-	for (int side = 0; side < SIDES && !r->begun; side++) {
-		put_color(r, bold);
-		put(r, side ? "+++ " : "--- ");
-		put_plain(r, slice_of(r->diff->file[side].path));
-		put_color(r, normal);
-		put(r, "\n");
-	}
+	for (int side = 0; side < SIDES && !r->begun; side++)
+		r->failed |= json_format(r->to, "%s%s %t%s\n", color(r, bold), side ? "+++" : "---", slice_of(r->diff->file[side].path),
+			color(r, normal)) < 0;
 	r->begun = true;
-	put_color(r, cyan);
-	put(r, "@@ ");
+	put(r, "%s@@ ", color(r, cyan));
 	put_title(r, s);
-	put(r, " @@");
-	put_color(r, normal);
-	put(r, "\n");
+	put(r, " @@%s\n", color(r, normal));
 	put_all_found(r, s);
 }
 
@@ -259,12 +211,8 @@ text_end(struct report *r)
 	const struct diff *d = r->diff;
 
 	for (const struct method_time *m = d->times; m; m = m->next)
-		if (m->slower) {
-			time_line(r, m);
-			put(r, "slower: ");
-			put_slice(r, buf_slice(&r->line));
-			put(r, "\n");
-		}
+		if (m->slower)
+			r->failed |= json_format(r->to, "slower: %b\n", m->line) < 0;
 	if (d->differences == 0 && d->moved == 0)
 		return;
 	if (d->differences)
@@ -280,43 +228,20 @@ text_end(struct report *r)
 /* --- json: for programs, a line with an object for each difference, and one at the end --- */
 
 static void
-json_value_of(struct report *r, const char *name, struct slice value)
-{
-	struct buf *out = out_buf(&r->out);
-	size_t from;
-
-	if (!value.p)
-		return;
-	put(r, ",\"%s\":", name);
-	from = out->n;
-	put_slice(r, value);
-	/* The object has to stay on one line. In a message a newline can only be white space, which somebody has inserted by hand. */
-	for (; from < out->n; from++)
-		if (out->p[from] == '\n' || out->p[from] == '\r')
-			out->p[from] = ' ';
-}
-
-static void
-json_text_of(struct report *r, const char *name, struct slice text)
-{
-	put(r, ",\"%s\":", name);
-	r->failed |= json_quote(text, out_buf(&r->out)) < 0;
-}
-
-static void
 json_section(struct report *r, const struct section *s)
 {
 	static const char *const kinds[] = {"value", "missing", "unexpected", "id", "order"};
 	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
 	const struct diff_item *item;
+	size_t from;
+	bool failed;
 
 	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
 		item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
-		put(r, "{\"turn\":%" PRIu64, t->number);
-		json_value_of(r, "session", t->session->id);
-		json_value_of(r, "prompt", prompt_of(r, t));
-		put(r, ",\"from\":\"%s\"", acp_side_name((enum acp_side)item->from));
-		json_text_of(r, "message", label_of(r, item));
+		from = r->to->n;
+		failed = json_format(r->to, "{\"turn\":%u", t->number) < 0 || json_add_member(r->to, "session", t->session->id) < 0 ||
+			json_add_member(r->to, "prompt", prompt_of(r, t)) < 0 || json_format(r->to, ",\"from\":\"%s\",\"message\":%j",
+			acp_side_name((enum acp_side)item->from), label_of(r, item)) < 0;
 		if (f->item[RECORDED])
 			put(r, ",\"recordedLine\":%" PRIu64, f->item[RECORDED]->line);
 		if (f->item[LIVE])
@@ -324,11 +249,15 @@ json_section(struct report *r, const struct section *s)
 		put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
 		/* A message that has only moved has no path. */
 		if (!f->moved || f->kind == DIFFERENCE_ORDER)
-			json_text_of(r, "path", f->path);
-		if (!f->moved) {
-			json_value_of(r, "recorded", value_of(r, f, RECORDED));
-			json_value_of(r, "live", value_of(r, f, LIVE));
-		}
+			failed |= json_format(r->to, ",\"path\":%j", f->path) < 0;
+		if (!f->moved)
+			failed |= json_add_member(r->to, "recorded", value_of(r, f, RECORDED)) < 0 ||
+				json_add_member(r->to, "live", value_of(r, f, LIVE)) < 0;
+		r->failed |= failed;
+		/* The object has to stay on one line. In a message a newline can only be white space, which somebody has inserted by hand. */
+		for (; from < r->to->n; from++)
+			if (r->to->p[from] == '\n' || r->to->p[from] == '\r')
+				r->to->p[from] = ' ';
 		put(r, "}\n");
 	}
 }
@@ -338,11 +267,9 @@ json_end(struct report *r)
 {
 	const struct diff *d = r->diff;
 
-	for (const struct method_time *m = d->times; m; m = m->next) {
-		put(r, "{\"slower\":%s", m->slower ? "true" : "false");
-		json_text_of(r, "method", m->name);
-		put(r, ",\"recordedUs\":%" PRIu64 ",\"liveUs\":%" PRIu64 "}\n", m->us[RECORDED], m->us[LIVE]);
-	}
+	for (const struct method_time *m = d->times; m; m = m->next)
+		r->failed |= json_format(r->to, "{\"slower\":%s,\"method\":%j,\"recordedUs\":%u,\"liveUs\":%u}\n",
+			m->slower ? "true" : "false", m->name, m->us[RECORDED], m->us[LIVE]) < 0;
 	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
 		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
 }
@@ -355,9 +282,8 @@ junit_begin(struct report *r)
 	const struct diff *d = r->diff;
 	SCOPED struct buf suite = {0};
 
-	r->failed |= -(buf_add_string(&suite, "acp-diff ") || text_plain(&suite, slice_of(d->file[RECORDED].path)) ||
-		buf_add_string(&suite, " ") || text_plain(&suite, slice_of(d->file[LIVE].path)) ||
-		ci_junit_begin(out_buf(&r->out), buf_slice(&suite), d->sections.n + d->ntimes, d->differing + d->slower, 0)) < 0;
+	r->failed |= json_format(&suite, "acp-diff %t %t", slice_of(d->file[RECORDED].path), slice_of(d->file[LIVE].path)) < 0 ||
+		ci_junit_begin(r->to, buf_slice(&suite), d->sections.n + d->ntimes, d->differing + d->slower, 0) < 0;
 }
 
 static void
@@ -373,8 +299,8 @@ junit_section(struct report *r, const struct section *s)
 		put_all_found(r, s);
 	r->to = &message;
 	put(r, "%" PRIu64 " difference%s", s->differences, plural(s->differences));
-	r->to = NULL;
-	r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){buf_slice(&class), buf_slice(&title),
+	r->to = out_buf(&r->out);
+	r->failed |= ci_junit_case(r->to, &(struct ci_case){buf_slice(&class), buf_slice(&title),
 		s->differences ? "difference" : NULL, buf_slice(&message), buf_slice(&text), false}) < 0;
 }
 
@@ -383,12 +309,10 @@ junit_end(struct report *r)
 {
 	struct slice class = slice_of("acp-diff --max-slower");
 
-	for (const struct method_time *m = r->diff->times; m; m = m->next) {
-		time_line(r, m);
-		r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){class, m->name, m->slower ? "slower" : NULL,
-			buf_slice(&r->line), m->slower ? buf_slice(&r->line) : slice(NULL, 0), false}) < 0;
-	}
-	r->failed |= ci_junit_end(out_buf(&r->out)) < 0;
+	for (const struct method_time *m = r->diff->times; m; m = m->next)
+		r->failed |= ci_junit_case(r->to, &(struct ci_case){class, m->name, m->slower ? "slower" : NULL, m->line,
+			m->slower ? m->line : slice(NULL, 0), false}) < 0;
+	r->failed |= ci_junit_end(r->to) < 0;
 }
 
 /* --- github: a command for each difference, which GitHub shows beside its line in B --- */
@@ -410,17 +334,15 @@ github_section(struct report *r, const struct section *s)
 			r->failed |= !buf_string(&title) || ci_github(out_buf(&r->out), CI_ERROR, r->diff->file[side].path, f->item[side]->line,
 				title.p, buf_slice(&text)) < 0;
 	}
-	r->to = NULL;
+	r->to = out_buf(&r->out);
 }
 
 static void
 github_end(struct report *r)
 {
 	for (const struct method_time *m = r->diff->times; m; m = m->next)
-		if (m->slower) {
-			time_line(r, m);
-			r->failed |= ci_github(out_buf(&r->out), CI_ERROR, NULL, 0, "slower", buf_slice(&r->line)) < 0;
-		}
+		if (m->slower)
+			r->failed |= ci_github(r->to, CI_ERROR, NULL, 0, "slower", m->line) < 0;
 }
 
 /* --- all of it --- */
@@ -443,6 +365,7 @@ report_write(struct diff *d)
 
 	if (out_open(&r.out, "acp-diff", NULL, false, NULL) != 0)
 		return -1;
+	r.to = out_buf(&r.out);
 	if (formats[format].begin)
 		formats[format].begin(&r);
 	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
@@ -457,8 +380,6 @@ report_write(struct diff *d)
 		r.failed = true;
 	else if (r.failed)
 		cli_warn("acp-diff", "out of memory");
-	buf_free(&r.text);
-	buf_free(&r.line);
 	buf_free(&r.value[RECORDED]);
 	buf_free(&r.value[LIVE]);
 	return r.failed ? -1 : 0;

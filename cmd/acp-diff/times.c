@@ -3,6 +3,7 @@
 #include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
+#include "lib/base/people.h"
 #include "lib/base/text.h"
 
 enum { SAMPLES_LEAST = 5 };
@@ -52,14 +53,21 @@ static int
 add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n[SIDES])
 {
 	struct method_time *m = diff_new(d, sizeof(*m));
-	SCOPED struct buf name = {0}, plain = {0};
+	SCOPED struct buf name = {0}, plain = {0}, line = {0};
+	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
 	struct msg request;
+	double more;
 
 	if (!m || items_message(&d->file[LIVE].items, first[LIVE]->item, &request) < 0 ||
 		text_plain(&plain, json_text(request.method, &name)) < 0 || !(m->name = diff_keep(d, buf_slice(&plain))).p)
 		return -1;
 	for (int side = 0; side < SIDES; side++)
 		m->us[side] = (first[side][(n[side] - 1) / 2].us + first[side][n[side] / 2].us) / 2;
+	more = ((double)m->us[LIVE] / (double)(m->us[RECORDED] ? m->us[RECORDED] : 1) - 1) * 100;
+	if (buf_add_slice(&line, m->name) < 0 || buf_printf(&line, ": %s, %.0f %% %s than %s", people_duration(b, m->us[LIVE]),
+		more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED])) < 0 ||
+		!(m->line = diff_keep(d, buf_slice(&line))).p)
+		return -1;
 	m->slower = (double)m->us[LIVE] - (double)m->us[RECORDED] > (double)m->us[RECORDED] * d->options->max_slower;
 	d->slower += m->slower;
 	d->ntimes++;
