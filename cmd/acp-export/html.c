@@ -18,12 +18,6 @@ begin(struct page *p, struct slice title)
 	page_put(p, "</style>\n</head>\n<body>\n<main>\n");
 }
 
-static void
-end(struct page *p)
-{
-	page_put(p, "</main>\n</body>\n</html>\n");
-}
-
 /* --- boxes --- */
 
 /* Writes when a box began, and how long it took. */
@@ -104,24 +98,18 @@ close_box(struct page *p, const struct box *b)
 /* --- contents --- */
 
 static void
-put_fact(struct page *p, const char *label, struct slice value)
-{
-	page_printf(p, "<div><dt>%s</dt><dd>", label);
-	page_put_html(p, value, false);
-	page_put(p, "</dd></div>\n");
-}
-
-static void
 put_line(struct page *p, enum line_kind kind, const char *state, struct slice text)
 {
 	static const struct {
-		const char *element, *class;
-	} lines[] = {[LINE_PLAIN] = {"div", "plain"}, [LINE_NOTE] = {"p", "note"}, [LINE_FOOT] = {"footer", "foot"},
-		[LINE_ENTRY] = {"div", "entry"}, [LINE_PATH] = {"p", "path"}};
+		const char *open, *close;
+	} lines[] = {[LINE_PLAIN] = {"<div class=\"plain %s\">", "</div>\n"}, [LINE_NOTE] = {"<p class=\"note %s\">", "</p>\n"},
+		[LINE_FOOT] = {"<footer class=\"foot %s\">", "</footer>\n"}, [LINE_ENTRY] = {"<div class=\"entry %s\">", "</div>\n"},
+		[LINE_FACT] = {"<div><dt>%s</dt><dd>", "</dd></div>\n"}, [LINE_LINK] = {"<li><a href=\"#%s\">", "</a></li>\n"},
+		[LINE_PATH] = {"<p class=\"path %s\">", "</p>\n"}};
 
-	page_printf(p, "<%s class=\"%s %s\">", lines[kind].element, lines[kind].class, state);
+	page_printf(p, lines[kind].open, state);
 	page_put_html(p, text, false);
-	page_printf(p, "</%s>\n", lines[kind].element);
+	page_put(p, lines[kind].close);
 }
 
 static void
@@ -158,14 +146,6 @@ put_image(struct page *p, const char *type, struct slice data)
 	page_printf(p, "<img alt=\"%s\" src=\"data:%s;base64,", type, type);
 	page_put_slice(p, data);
 	page_put(p, "\">\n");
-}
-
-static void
-put_session_link(struct page *p, const char *anchor, struct slice title)
-{
-	page_printf(p, "<li><a href=\"#%s\">", anchor);
-	page_put_html(p, title, false);
-	page_put(p, "</a></li>\n");
 }
 
 /* --- Markdown --- */
@@ -215,6 +195,6 @@ put_text(struct page *p, struct slice text)
 	page_put_html(p, text, false);
 }
 
-const struct paint paint_html = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = html_chart, .timeline = html_timeline, .link = put_session_link, .line = put_line, .code = put_code, .diff = put_diff,
-	.image = put_image, .block = put_block, .span = put_span, .text = put_text};
+const struct paint paint_html = {.begin = begin, .end = "</main>\n</body>\n</html>\n", .open = open_box, .close = close_box,
+	.chart = html_chart, .timeline = html_timeline, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
+	.block = put_block, .span = put_span, .text = put_text};

@@ -192,8 +192,6 @@ static void
 put_rows(struct page *p, const struct export_turn *turn, const struct bar *bar, size_t n, bool asks)
 {
 	unsigned row = 1 + asks;
-	SCOPED struct buf name = {0};
-	const struct buf *title;
 
 	put_label(p, 0, ROW - 4, "", slice_of("model"));
 	if (asks)
@@ -205,10 +203,7 @@ put_rows(struct page *p, const struct export_turn *turn, const struct bar *bar, 
 		}
 		if (row == ROWS_MOST)
 			continue;
-		title = &bar[i].item->field[bar[i].item->field[FIELD_TITLE].n > 2 ? FIELD_TITLE : FIELD_NAME];
-		name.n = 0;
-		p->failed |= (title->n > 2 ? json_unescape(buf_slice(title), &name) : buf_add_slice(&name, buf_slice(&bar[i].item->id))) < 0;
-		put_label(p, 0, (row + 1) * ROW - 4, "", slice_cut(buf_slice(&name), NAME_MOST));
+		put_label(p, 0, (row + 1) * ROW - 4, "", slice_cut(page_tool_name(p, bar[i].item), NAME_MOST));
 		put_rect(p, turn, "by-tool", row++, bar[i].t, bar[i].end);
 	}
 }

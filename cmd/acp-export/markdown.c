@@ -173,19 +173,6 @@ end_block(struct page *p)
 /* --- boxes --- */
 
 static void
-begin(struct page *p, struct slice title)
-{
-	(void)title;
-	p->line_start = true;
-}
-
-static void
-end(struct page *p)
-{
-	page_put(p, "Written by acp-export " VERSION ".\n");
-}
-
-static void
 put_when(struct page *p, const struct box *b)
 {
 	if (*b->clock)
@@ -273,14 +260,6 @@ close_box(struct page *p, const struct box *b)
 /* --- contents --- */
 
 static void
-put_fact(struct page *p, const char *label, struct slice value)
-{
-	page_printf(p, "- %s: ", label);
-	put_escaped(p, value, false);
-	new_line(p);
-}
-
-static void
 put_chart(struct page *p, const struct session *s)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -300,6 +279,14 @@ put_chart(struct page *p, const struct session *s)
 static void
 put_line(struct page *p, enum line_kind kind, const char *state, struct slice text)
 {
+	if (kind == LINE_LINK)
+		return;
+	if (kind == LINE_FACT) {
+		page_printf(p, "- %s: ", state);
+		put_escaped(p, text, false);
+		new_line(p);
+		return;
+	}
 	if (kind == LINE_ENTRY) {
 		page_printf(p, "- [%c] ", strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0 ? 'x' : ' ');
 		page_put(p, strcmp(state, "in_progress") == 0 ? "(in progress) " : strcmp(state, "cancelled") == 0 ? "(cancelled) " : "");
@@ -508,6 +495,6 @@ put_text(struct page *p, struct slice text)
 		put_plain(p, text, p->block != BLOCK_CELL && p->block != BLOCK_HEADING);
 }
 
-const struct paint paint_markdown = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = put_chart, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
-	.block = put_block, .span = put_span, .text = put_text};
+const struct paint paint_markdown = {.end = "Written by acp-export " VERSION ".\n", .open = open_box, .close = close_box,
+	.chart = put_chart, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image, .block = put_block, .span = put_span,
+	.text = put_text};

@@ -33,6 +33,8 @@ enum line_kind {
 	LINE_PLAIN, LINE_NOTE,
 	LINE_FOOT,   /* how a turn ended */
 	LINE_ENTRY,  /* an entry of a plan, or an option of a permission request; state: the status of the entry or option */
+	LINE_FACT,   /* the value of a fact; state: its label */
+	LINE_LINK,   /* a link to a session, in a box of contents; state: the anchor */
 	LINE_PATH,   /* the path or language above code or a difference; only paints use this kind */
 };
 
@@ -43,6 +45,11 @@ struct page {
 	const struct paint *paint;
 	struct buf *to;
 	bool failed;           /* out of memory */
+	/* The state of walk.c: */
+	const struct transcript *transcript;
+	struct out *out;
+	struct session *separate; /* the list of sub-agents that are nested too deeply, to be written after the session */
+	struct buf word;       /* scratch */
 	/* The state of the paint: */
 	bool line_start, number; /* line_start: the line still has only blanks; number: the line still has only digits */
 	struct buf prefix;     /* begins each line */
@@ -54,20 +61,16 @@ struct page {
 
 /* The functions of a format append to page.to, and set page.failed when out of memory. Slices are valid during the call. */
 struct paint {
-	/* These begin and end the document. */
-	void (*begin)(struct page *, struct slice title);
-	void (*end)(struct page *);
-	/* These begin and end a box; close gets the box that open got. */
+	void (*begin)(struct page *, struct slice title); /* begins the document; or NULL */
+	const char *end; /* the end of the document */
+	/* These begin and end a box; close gets the box that open got, without a title. */
 	void (*open)(struct page *, const struct box *);
 	void (*close)(struct page *, const struct box *);
-	void (*fact)(struct page *, const char *label, struct slice value);
 	/* Shows how full the context of a session was over time. */
 	void (*chart)(struct page *, const struct session *);
 	/* Shows when the model, the tools and the user worked in a turn. NULL: the format has no timelines. */
 	void (*timeline)(struct page *, const struct export_turn *);
-	/* Writes a link to a session, in a box of contents. NULL: the format has no contents. */
-	void (*link)(struct page *, const char *anchor, struct slice title);
-	/* Writes a text as a block of its own. state selects the style, as in struct box. */
+	/* Writes a text as a block of its own. state selects the style, as in struct box, unless line_kind says otherwise. */
 	void (*line)(struct page *, enum line_kind, const char *state, struct slice text);
 	void (*code)(struct page *, struct slice language, struct slice text); /* language: a word without markup, or empty */
 	void (*diff)(struct page *, struct slice path, const struct diff_line *, size_t n);
@@ -103,6 +106,8 @@ bool page_is_word(char);
 /* Appends Markdown text as blocks and spans of the page's paint. */
 void markup_put(struct page *, struct slice text);
 
+/* Returns the name of a tool call, plain; valid until the next call. */
+struct slice page_tool_name(struct page *, const struct item *);
 /* Writes the transcript with this paint. chosen: the only session to write, or NULL: all. 0, or -1 when memory or output failed. */
 int page_write(const struct transcript *, const struct session *chosen, const struct paint *, struct out *);
 

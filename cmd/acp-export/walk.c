@@ -10,36 +10,28 @@
 /* DEPTH_MOST: how deeply sub-agents nest; deeper ones are written after the session. TITLE: bytes of a title from a prompt. */
 enum { DEPTH_MOST = 8, TITLE = 100 };
 
-struct walk {
-	struct page page;
-	const struct transcript *transcript;
-	struct out *out;
-	struct session *separate; /* the list of sub-agents that are nested too deeply, to be written after the session */
-	struct buf text;       /* scratch */
-};
-
-/* Returns the plain text of a JSON string, or the JSON text of another value; valid until the next call. */
+/* Returns the plain text of a JSON string, or the JSON text of another value; valid until the next call, in page.word. */
 static struct slice
-plain(struct walk *w, struct slice json)
+plain(struct page *p, struct slice json)
 {
 	if (json.n == 0 || json_type(json) != JSON_STRING)
 		return json;
-	w->text.n = 0;
-	w->page.failed |= json_unescape(json, &w->text) < 0;
-	return buf_slice(&w->text);
+	p->word.n = 0;
+	p->failed |= json_unescape(json, &p->word) < 0;
+	return buf_slice(&p->word);
 }
 
 /* --- times --- */
 
 /* Sets the beginning (t, us) and the length of a box. */
 static void
-put_times(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t, uint64_t end)
+put_times(const struct page *p, struct box *b, const struct export_turn *turn, uint64_t t, uint64_t end)
 {
 	double when = turn->started + (double)t / 1e6;
 	time_t seconds = (time_t)floor(when);
 	struct tm tm;
 
-	if (!w->transcript->timed)
+	if (!p->transcript->timed)
 		return;
 	if (turn->started > 0 && gmtime_r(&seconds, &tm)) {
 		strftime(b->clock, sizeof(b->clock), "%H:%M:%S", &tm);
@@ -79,29 +71,28 @@ is_base64(struct slice text)
 
 /* Names a block that cannot be shown: [audio audio/wav, 12K]. */
 static void
-put_placeholder(struct walk *w, struct slice block, size_t size)
+put_placeholder(struct page *p, struct slice block, size_t size)
 {
 	struct slice type = json_get_string(block, "type"), mime = json_get_string(block, "mimeType");
 	SCOPED struct buf text = {0};
 	char bytes[PEOPLE_FIGURE];
 
-	w->page.failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
+	p->failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
 		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
 		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
-	w->page.paint->line(&w->page, LINE_PLAIN, "text", buf_slice(&text));
+	p->paint->line(p, LINE_PLAIN, "text", buf_slice(&text));
 }
 
 static void
-put_link_block(struct walk *w, struct slice uri, struct slice name)
+put_link_block(struct page *p, struct slice uri, struct slice name)
 {
-	struct page *p = &w->page;
 	SCOPED struct buf url = {0};
 
 	p->failed |= json_unescape(uri, &url) < 0;
 	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
 	if (page_is_link(buf_slice(&url)))
 		p->paint->span(p, SPAN_LINK, buf_slice(&url), true);
-	p->paint->text(p, name.p ? plain(w, name) : buf_slice(&url));
+	p->paint->text(p, name.p ? plain(p, name) : buf_slice(&url));
 	if (page_is_link(buf_slice(&url)))
 		p->paint->span(p, SPAN_LINK, buf_slice(&url), false);
 	else if (name.p && (p->paint->text(p, slice_of(" ")), true))
@@ -110,28 +101,27 @@ put_link_block(struct walk *w, struct slice uri, struct slice name)
 }
 
 static void
-put_content(struct walk *w, struct slice block)
+put_content(struct page *p, struct slice block)
 {
-	struct page *p = &w->page;
 	struct slice data = json_get_string(block, "data"), uri = json_get_string(block, "uri");
 	struct slice text = json_get_string(block, "text"), resource = transcript_get(block, "resource", JSON_OBJECT);
 	const char *type = word_of(json_get(block, "mimeType"), images);
 
 	if (text.p) {
-		markup_put(p, plain(w, text));
-	} else if (data.p && *type && is_base64(plain(w, data))) {
-		p->paint->image(p, type, plain(w, data));
+		markup_put(p, plain(p, text));
+	} else if (data.p && *type && is_base64(plain(p, data))) {
+		p->paint->image(p, type, plain(p, data));
 	} else if (resource.p) {
 		uri = json_get_string(resource, "uri");
 		text = json_get_string(resource, "text");
 		if (uri.p)
-			put_link_block(w, uri, slice(NULL, 0));
+			put_link_block(p, uri, slice(NULL, 0));
 		if (text.p)
-			p->paint->code(p, slice(NULL, 0), plain(w, text));
+			p->paint->code(p, slice(NULL, 0), plain(p, text));
 	} else if (uri.p) {
-		put_link_block(w, uri, json_get_string(block, "name"));
+		put_link_block(p, uri, json_get_string(block, "name"));
 	} else {
-		put_placeholder(w, block, data.n);
+		put_placeholder(p, block, data.n);
 	}
 }
 
@@ -139,10 +129,10 @@ put_content(struct walk *w, struct slice block)
 
 /* Writes a diff. Only the lines of diff_make have gaps: in an agent's patch, a line with @ is text. */
 static void
-put_diff(struct walk *w, struct slice part)
+put_diff(struct page *p, struct slice part)
 {
 	struct slice path = json_get_string(part, "path"), patch = transcript_get(part, "patch.text", JSON_STRING);
-	struct slice left = plain(w, patch.p ? patch : json_get_string(part, "hunks")), text;
+	struct slice left = plain(p, patch.p ? patch : json_get_string(part, "hunks")), text;
 	SCOPED struct buf name = {0}, lines = {0};
 	struct diff_line line;
 	uint64_t skipped = 0;
@@ -153,53 +143,45 @@ put_diff(struct walk *w, struct slice part)
 			line = (struct diff_line){.sign = (enum diff_sign)*text.p, .text = slice(text.p + 1, text.n - 1)};
 		if (line.sign == DIFF_GAP && json_u64(line.text, &skipped))
 			line = (struct diff_line){.sign = DIFF_GAP, .skipped = (size_t)skipped};
-		w->page.failed |= buf_add(&lines, &line, sizeof(line)) < 0;
+		p->failed |= buf_add(&lines, &line, sizeof(line)) < 0;
 	}
 	if (path.p && !patch.p)
-		w->page.failed |= json_unescape(path, &name) < 0;
-	w->page.paint->diff(&w->page, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
+		p->failed |= json_unescape(path, &name) < 0;
+	p->paint->diff(p, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
 }
 
 /* Writes an element of a tool call's content. */
 static void
-put_part(struct walk *w, const struct export_session *x, struct slice part)
+put_part(struct page *p, const struct export_session *x, struct slice part)
 {
 	struct slice type = json_get_string(part, "type"), content = transcript_get(part, "content", JSON_OBJECT), id;
 	struct terminal *terminal = NULL;
 
 	if (json_string_is(type, "diff")) {
-		put_diff(w, part);
+		put_diff(p, part);
 	} else if (json_string_is(type, "terminal")) {
-		id = plain(w, json_get_string(part, "terminalId"));
+		id = plain(p, json_get_string(part, "terminalId"));
 		if (id.n)
 			HASH_FIND(hh, x->terminals, id.p, (unsigned)id.n, terminal);
 		if (terminal && terminal->output.n)
-			w->page.paint->code(&w->page, slice(NULL, 0), buf_slice(&terminal->output));
+			p->paint->code(p, slice(NULL, 0), buf_slice(&terminal->output));
 	} else {
-		put_content(w, content.p ? content : part);
+		put_content(p, content.p ? content : part);
 	}
 }
 
-/* {}, [] and "" have no content. */
-static bool
-has_content(struct slice json)
-{
-	return json.n > 2;
-}
-
-/* Writes a JSON value in a box that is folded unless `open`; writes no box if the value is empty. */
+/* Writes a JSON value in a box that is folded unless `open`; writes no box for an empty value: {}, [] or "". */
 static void
-put_raw(struct walk *w, const char *label, struct slice json, bool open)
+put_raw(struct page *p, const char *label, struct slice json, bool open)
 {
 	struct box box = {.kind = BOX_FOLD, .label = label, .open = open};
-	struct page *p = &w->page;
 	SCOPED struct buf text = {0};
 
-	if (!has_content(json))
+	if (json.n <= 2)
 		return;
 	p->paint->open(p, &box);
 	if (json_type(json) == JSON_STRING) {
-		p->paint->code(p, slice(NULL, 0), plain(w, json));
+		p->paint->code(p, slice(NULL, 0), plain(p, json));
 	} else {
 		p->failed |= json_indent(&text, json, 0, buf_add_slice) < 0;
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
@@ -207,98 +189,97 @@ put_raw(struct walk *w, const char *label, struct slice json, bool open)
 	p->paint->close(p, &box);
 }
 
-static void
-put_tool(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
+struct slice
+page_tool_name(struct page *p, const struct item *item)
 {
-	struct slice title = buf_slice(&item->field[has_content(buf_slice(&item->field[FIELD_TITLE])) ? FIELD_TITLE : FIELD_NAME]);
-	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), tool_kinds),
+	struct slice title = buf_slice(&item->field[item->field[FIELD_TITLE].n > 2 ? FIELD_TITLE : FIELD_NAME]);
+
+	return title.n > 2 ? plain(p, title) : buf_slice(&item->id);
+}
+
+static void
+put_tool(struct page *p, const struct session *s, const struct export_turn *turn, const struct item *item)
+{
+	struct box box = {.kind = BOX_TOOL, .title = page_tool_name(p, item), .label = word_of(buf_slice(&item->field[FIELD_KIND]), tool_kinds),
 		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
-	struct page *p = &w->page;
-	struct slice key, part;
-	SCOPED struct buf name = {0};
+	struct slice part;
 
 	/* A status that the protocol does not define is final; word_of makes it "pending". */
 	if (item->ended && strcmp(box.state, "pending") == 0)
 		box.state = "ended";
 	box.open = item->changes || strcmp(box.state, "failed") == 0;
-	p->failed |= buf_add_slice(&name, has_content(title) ? plain(w, title) : buf_slice(&item->id)) < 0;
-	box.title = buf_slice(&name);
-	put_times(w, &box, turn, item->t, item->end);
+	put_times(p, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
 	if (!item->changes)
-		put_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
-	while (it.in.n && json_next(&it, &key, &part))
-		put_part(w, s->data, part);
-	if (!has_content(buf_slice(&item->field[FIELD_CONTENT])))
-		put_raw(w, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
+		put_raw(p, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
+	while (it.in.n && json_item(&it, &part))
+		put_part(p, s->data, part);
+	if (item->field[FIELD_CONTENT].n <= 2)
+		put_raw(p, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
 	p->paint->close(p, &box);
 }
 
 /* --- plans and questions --- */
 
 static void
-put_plan(struct walk *w, const struct item *item)
+put_plan(struct page *p, const struct item *item)
 {
 	struct box box = {.kind = BOX_PLAN, .label = "Plan"};
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
-	struct page *p = &w->page;
-	struct slice key, entry;
+	struct slice entry;
 
-	if (!has_content(it.in) && !item->text.n)
+	if (it.in.n <= 2 && !item->text.n)
 		return;
 	p->paint->open(p, &box);
-	while (it.in.n && json_next(&it, &key, &entry))
-		p->paint->line(p, LINE_ENTRY, word_of(json_get(entry, "status"), states), plain(w, json_get_string(entry, "content")));
+	while (it.in.n && json_item(&it, &entry))
+		p->paint->line(p, LINE_ENTRY, word_of(json_get(entry, "status"), states), plain(p, json_get_string(entry, "content")));
 	markup_put(p, buf_slice(&item->text));
 	p->paint->close(p, &box);
 }
 
 /* Writes the options of a permission request, and marks the option that the user chose. */
 static void
-put_options(struct walk *w, const struct item *item)
+put_options(struct page *p, const struct item *item)
 {
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
 	struct slice chosen = transcript_get(buf_slice(&item->field[FIELD_OUTPUT]), "outcome.optionId", JSON_STRING);
-	struct slice key, option, id, name;
+	struct slice option, id, name;
 	bool yes;
 
-	while (it.in.n && json_next(&it, &key, &option)) {
+	while (it.in.n && json_item(&it, &option)) {
 		id = json_get_string(option, acp_option_id);
 		name = json_get_string(option, "name");
 		yes = id.p && chosen.p && json_string_eq(id, chosen);
-		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", plain(w, name.p ? name : id));
+		p->paint->line(p, LINE_ENTRY, yes ? "chosen" : "offered", plain(p, name.p ? name : id));
 	}
 }
 
 static void
-put_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
+put_ask(struct page *p, const struct export_turn *turn, const struct item *item)
 {
 	bool permission = slice_is(buf_slice(&item->field[FIELD_KIND]), "permission");
-	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question"};
+	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question",
+		.title = plain(p, buf_slice(&item->field[FIELD_TITLE]))};
 	struct slice response = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
-	struct page *p = &w->page;
-	SCOPED struct buf title = {0};
 
-	p->failed |= buf_add_slice(&title, plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
-	box.title = buf_slice(&title);
-	put_times(w, &box, turn, item->t, item->end);
+	put_times(p, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
 	if (item->text.n)
 		p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
-	put_raw(w, "Subject", buf_slice(&item->field[FIELD_INPUT]), true);
+	put_raw(p, "Subject", buf_slice(&item->field[FIELD_INPUT]), true);
 	if (permission) {
-		put_options(w, item);
+		put_options(p, item);
 		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
 		if (outcome.p && !json_string_is(outcome, "selected"))
-			p->paint->line(p, LINE_NOTE, "info", plain(w, outcome));
+			p->paint->line(p, LINE_NOTE, "info", plain(p, outcome));
 	} else if (item->ended) {
-		put_raw(w, "Answer", response, true);
+		put_raw(p, "Answer", response, true);
 	}
 	if (!item->ended)
 		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
 	else if (permission && json_get_string(response, "message").p)
-		p->paint->line(p, LINE_NOTE, "error", plain(w, json_get_string(response, "message")));
+		p->paint->line(p, LINE_NOTE, "error", plain(p, json_get_string(response, "message")));
 	p->paint->close(p, &box);
 }
 
@@ -319,12 +300,11 @@ is_empty(const struct item *item)
 
 /* Writes a text or a block; of the user, all adjacent texts and blocks in one box. Returns the last item that it has written. */
 static const struct item *
-put_words(struct walk *w, const struct session *s, const struct item *item)
+put_words(struct page *p, const struct session *s, const struct item *item)
 {
 	bool user = is_by_user(item), thought = item->kind == ITEM_THOUGHT;
 	struct box box = {.kind = user ? BOX_USER : thought ? BOX_THOUGHT : BOX_AGENT,
 		.label = user ? s->parent ? "Task" : "User" : thought ? "Thought" : "Agent"};
-	struct page *p = &w->page;
 
 	p->paint->open(p, &box);
 	for (;; item = item->next) {
@@ -333,7 +313,7 @@ put_words(struct walk *w, const struct session *s, const struct item *item)
 		else if (item->kind == ITEM_USER)
 			p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
 		else if (item->kind == ITEM_BLOCK)
-			put_content(w, buf_slice(&item->field[FIELD_CONTENT]));
+			put_content(p, buf_slice(&item->field[FIELD_CONTENT]));
 		else
 			markup_put(p, buf_slice(&item->text));
 		if (!user || !item->next || !is_by_user(item->next))
@@ -343,26 +323,27 @@ put_words(struct walk *w, const struct session *s, const struct item *item)
 	return item;
 }
 
-static void put_session(struct walk *w, struct session *s);
+static void put_session(struct page *p, struct session *s);
 
 /* Writes a compaction that has ended or has a summary. One that only runs is left out: agents need not report the beginning. */
 static void
-put_compaction(struct walk *w, const struct item *item)
+put_compaction(struct page *p, const struct item *item)
 {
-	struct slice status = buf_slice(&item->field[FIELD_STATUS]);
+	struct slice status = buf_slice(&item->field[FIELD_STATUS]), how;
 	bool runs = !status.n || json_string_is(status, "in_progress");
 	SCOPED struct buf text = {0};
 
 	if (runs && !item->text.n)
 		return;
-	w->page.failed |= json_format(&text, "The context was compacted%s", status.n ? ": " : "") < 0 ||
-		(status.n && json_unescape(status, &text) < 0) || (item->text.n && json_format(&text, "\n%b", buf_slice(&item->text)) < 0);
-	w->page.paint->line(&w->page, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
+	how = plain(p, status);
+	p->failed |= json_format(&text, "The context was compacted%s%b%s%b", status.n ? ": " : "", how, item->text.n ? "\n" : "",
+		buf_slice(&item->text)) < 0;
+	p->paint->line(p, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
 /* Writes an item. Returns the last item that it has written. */
 static const struct item *
-put_item(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
+put_item(struct page *p, const struct session *s, const struct export_turn *turn, const struct item *item)
 {
 	struct slice severity = buf_slice(&item->field[FIELD_KIND]);
 
@@ -371,45 +352,45 @@ put_item(struct walk *w, const struct session *s, const struct export_turn *turn
 	case ITEM_AGENT:
 	case ITEM_THOUGHT:
 	case ITEM_BLOCK:
-		return is_empty(item) ? item : put_words(w, s, item);
+		return is_empty(item) ? item : put_words(p, s, item);
 	case ITEM_TOOL:
-		put_tool(w, s, turn, item);
+		put_tool(p, s, turn, item);
 		break;
 	case ITEM_PLAN:
-		put_plan(w, item);
+		put_plan(p, item);
 		break;
 	case ITEM_ASK:
-		put_ask(w, turn, item);
+		put_ask(p, turn, item);
 		break;
 	case ITEM_NOTE:
-		w->page.paint->line(&w->page, LINE_NOTE, slice_is(severity, "error") ? "error" : slice_is(severity, "warning") ? "warning" :
+		p->paint->line(p, LINE_NOTE, slice_is(severity, "error") ? "error" : slice_is(severity, "warning") ? "warning" :
 			"info", buf_slice(&item->text));
 		break;
 	case ITEM_COMPACTION:
-		put_compaction(w, item);
+		put_compaction(p, item);
 		break;
 	case ITEM_CHILD:
-		if (w->page.depth < DEPTH_MOST) {
-			put_session(w, item->child);
+		if (p->depth < DEPTH_MOST) {
+			put_session(p, item->child);
 			break;
 		}
-		w->page.paint->line(&w->page, LINE_NOTE, "info", slice_of("A sub-agent: it is shown further down."));
-		((struct export_session *)item->child->data)->next_separate = w->separate;
-		w->separate = item->child;
+		p->paint->line(p, LINE_NOTE, "info", slice_of("A sub-agent: it is shown further down."));
+		((struct export_session *)item->child->data)->next_separate = p->separate;
+		p->separate = item->child;
 		break;
 	}
 	return item;
 }
 
 static void
-add_part(struct walk *w, struct buf *to, const char *format, const char *value)
+add_part(struct page *p, struct buf *to, const char *format, const char *value)
 {
-	w->page.failed |= (to->n && buf_add_string(to, " · ") < 0) || buf_printf(to, format, value) < 0;
+	p->failed |= (to->n && buf_add_string(to, " · ") < 0) || buf_printf(to, format, value) < 0;
 }
 
 /* Appends the tokens, by kinds that do not overlap. lower: the total is a lower bound. */
 static void
-add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
+add_tokens(struct page *p, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
 {
 	static const struct {
 		enum usage_type type;
@@ -423,26 +404,25 @@ add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (n[kinds[i].type] > 0) {
 			people_count(count, n[kinds[i].type] > UINT64_MAX ? UINT64_MAX : (uint64_t)n[kinds[i].type]);
-			add_part(w, to, kinds[i].format, count);
+			add_part(p, to, kinds[i].format, count);
 			if (lower && kinds[i].type == USAGE_TOTAL)
-				w->page.failed |= buf_add_string(to, " or more") < 0;
+				p->failed |= buf_add_string(to, " or more") < 0;
 		}
 }
 
 static void
-put_error(struct walk *w, struct slice error)
+put_error(struct page *p, struct slice error)
 {
-	struct slice message = json_get_string(error, "message"), code = transcript_get(error, "code", JSON_NUMBER);
+	struct slice message = json_get_string(error, "message"), code = transcript_get(error, "code", JSON_NUMBER), why = plain(p, message);
 	SCOPED struct buf text = {0};
 
-	w->page.failed |= json_format(&text, code.p ? "Error %b" : "Error", code) < 0 ||
-		(message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
-	w->page.paint->line(&w->page, LINE_NOTE, "error", buf_slice(&text));
-	put_raw(w, "Details", json_get(error, "data"), false);
+	p->failed |= json_format(&text, "Error%s%b%s%b", code.p ? " " : "", code, message.p ? ": " : "", why) < 0;
+	p->paint->line(p, LINE_NOTE, "error", buf_slice(&text));
+	put_raw(p, "Details", json_get(error, "data"), false);
 }
 
 static void
-put_foot(struct walk *w, const struct export_turn *turn)
+put_foot(struct page *p, const struct export_turn *turn)
 {
 	const struct spent *spent = &turn->spent;
 	SCOPED struct buf text = {0};
@@ -452,26 +432,26 @@ put_foot(struct walk *w, const struct export_turn *turn)
 	if (turn->stop.n) {
 		state = slice_is(buf_slice(&turn->stop), "end_turn") ? "completed" : slice_is(buf_slice(&turn->stop), "cancelled") ?
 			"cancelled" : "failed";
-		w->page.failed |= (turn->kind == TURN_TASK && buf_add_string(&text, "idle: ") < 0) || buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
+		p->failed |= (turn->kind == TURN_TASK && buf_add_string(&text, "idle: ") < 0) || buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
 	} else if (turn->error.n) {
 		state = "failed";
-		add_part(w, &text, "%s", "error");
+		add_part(p, &text, "%s", "error");
 	} else if (turn->kind <= TURN_WORK && (turn->ended || turn->kind == TURN_PROMPTED)) {
 		state = turn->ended ? "completed" : "cancelled";
-		add_part(w, &text, "%s", turn->ended ? "ended" : "no response");
+		add_part(p, &text, "%s", turn->ended ? "ended" : "no response");
 	}
-	if (w->transcript->timed && turn->end > turn->t)
-		add_part(w, &text, "%s", people_duration(length, turn->end - turn->t));
+	if (p->transcript->timed && turn->end > turn->t)
+		add_part(p, &text, "%s", people_duration(length, turn->end - turn->t));
 	if (spent->known)
-		add_tokens(w, &text, &spent->billed, spent->inside, spent->lower);
+		add_tokens(p, &text, &spent->billed, spent->inside, spent->lower);
 	if (spent->cost.n)
-		w->page.failed |= json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)) < 0;
+		p->failed |= json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)) < 0;
 	if (text.n)
-		w->page.paint->line(&w->page, LINE_FOOT, state, buf_slice(&text));
+		p->paint->line(p, LINE_FOOT, state, buf_slice(&text));
 }
 
 static void
-put_turn(struct walk *w, const struct session *s, const struct export_turn *turn, unsigned numbers[3])
+put_turn(struct page *p, const struct session *s, const struct export_turn *turn, unsigned numbers[3])
 {
 	static const struct {
 		const char *label, *anchor;
@@ -484,68 +464,68 @@ put_turn(struct walk *w, const struct session *s, const struct export_turn *turn
 
 	snprintf(label, sizeof(label), kinds[turn->kind].label, number);
 	snprintf(box.anchor, sizeof(box.anchor), "s%llu-%s%u", (unsigned long long)s->number, kinds[turn->kind].anchor, number);
-	put_times(w, &box, turn, turn->t, turn->t);
-	w->page.paint->open(&w->page, &box);
+	put_times(p, &box, turn, turn->t, turn->t);
+	p->paint->open(p, &box);
 	for (const struct item *item = turn->items; item; item = item->next)
-		item = put_item(w, s, turn, item);
+		item = put_item(p, s, turn, item);
 	if (turn->error.n)
-		put_error(w, buf_slice(&turn->error));
-	if (w->page.paint->timeline && w->transcript->timed && turn->kind <= TURN_TASK)
-		w->page.paint->timeline(&w->page, turn);
-	put_foot(w, turn);
-	w->page.paint->close(&w->page, &box);
+		put_error(p, buf_slice(&turn->error));
+	if (p->paint->timeline && p->transcript->timed && turn->kind <= TURN_TASK)
+		p->paint->timeline(p, turn);
+	put_foot(p, turn);
+	p->paint->close(p, &box);
 	/* Write the output after each turn, so that memory does not hold the whole page. */
-	out_end_record(w->out, 0);
-	if (out_has_lost(w->out))
-		w->page.failed = true;
+	out_end_record(p->out, 0);
+	if (out_has_lost(p->out))
+		p->failed = true;
 	else
-		out_print_if_large(w->out);
+		out_print_if_large(p->out);
 }
 
 /* --- sessions --- */
 
 static void
-put_fact(struct walk *w, const char *label, struct slice value)
+put_fact(struct page *p, const char *label, struct slice value)
 {
 	if (value.n)
-		w->page.paint->fact(&w->page, label, value);
+		p->paint->line(p, LINE_FACT, label, value);
 }
 
 /* Writes the name of the model. The usage has it from before redaction, which has counted its secrets. */
 static void
-put_model(struct walk *w, struct slice model)
+put_model(struct page *p, struct slice model)
 {
 	struct redact redact = {0};
 
-	if (w->transcript->redact)
-		w->page.failed |= redact_plain(&redact, model, 0, &model) < 0;
-	put_fact(w, "Model", model);
+	if (p->transcript->redact)
+		p->failed |= redact_plain(&redact, model, 0, &model) < 0;
+	put_fact(p, "Model", model);
 	redact_free(&redact);
 }
 
 static void
-put_spent(struct walk *w, const struct session *s)
+put_spent(struct page *p, const struct session *s)
 {
-	const struct usage *u = w->transcript->usage;
+	const struct usage *u = p->transcript->usage;
 	struct usage_session *us = usage_find_session(u, slice(s->id, s->n));
 	struct usage_figures figures = {0};
 	SCOPED struct buf text = {0};
 
 	if (us && usage_figures_family(u, us, &figures) == 0) {
-		add_tokens(w, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
-		put_fact(w, "Tokens", buf_slice(&text));
+		add_tokens(p, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
+		put_fact(p, "Tokens", buf_slice(&text));
 		text.n = 0;
 		for (size_t i = 0; i < figures.ncosts; i++)
-			w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
+			p->failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
 				usage_money_put(u, &figures.costs[i], &text) < 0;
-		put_fact(w, "Cost", buf_slice(&text));
-		put_model(w, usage_name(u, us->model));
+		put_fact(p, "Cost", buf_slice(&text));
+		put_model(p, usage_name(u, us->model));
 	}
 	usage_figures_free(&figures);
 }
 
 static void
-put_facts(struct walk *w, const struct session *s)
+put_facts(struct page *p, const struct session *s)
 {
 	struct box box = {.kind = BOX_FACTS};
 	const struct export_session *x = s->data;
@@ -555,19 +535,19 @@ put_facts(struct walk *w, const struct session *s)
 	char date[64] = "";
 	struct tm tm;
 
-	w->page.paint->open(&w->page, &box);
-	w->page.failed |= json_format(&text, x->version.n ? "%b %b" : "%b", buf_slice(&x->agent), buf_slice(&x->version)) < 0;
+	p->paint->open(p, &box);
+	p->failed |= json_format(&text, x->version.n ? "%b %b" : "%b", buf_slice(&x->agent), buf_slice(&x->version)) < 0;
 	if (!s->parent)
-		put_fact(w, "Agent", buf_slice(&text));
-	if (first && first->started > 0 && w->transcript->timed && gmtime_r(&seconds, &tm) &&
+		put_fact(p, "Agent", buf_slice(&text));
+	if (first && first->started > 0 && p->transcript->timed && gmtime_r(&seconds, &tm) &&
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
-		put_fact(w, "Began", slice_of(date));
-	put_spent(w, s);
-	put_fact(w, "Directory", buf_slice(&x->cwd));
-	put_fact(w, "Session", slice(s->id, s->n));
-	w->page.paint->close(&w->page, &box);
+		put_fact(p, "Began", slice_of(date));
+	put_spent(p, s);
+	put_fact(p, "Directory", buf_slice(&x->cwd));
+	put_fact(p, "Session", slice(s->id, s->n));
+	p->paint->close(p, &box);
 	if (x->samples.n > sizeof(struct sample))
-		w->page.paint->chart(&w->page, s);
+		p->paint->chart(p, s);
 }
 
 /* Returns the title of a session; without one, the first line of the first prompt, or the id. */
@@ -584,25 +564,25 @@ title_of(const struct session *s)
 }
 
 static void
-put_session(struct walk *w, struct session *s)
+put_session(struct page *p, struct session *s)
 {
-	struct box box = {.kind = w->page.depth ? BOX_CHILD : BOX_SESSION, .label = s->parent ? "Sub-agent" : "Session",
+	struct box box = {.kind = p->depth ? BOX_CHILD : BOX_SESSION, .label = s->parent ? "Sub-agent" : "Session",
 		.title = title_of(s)};
 	const struct export_session *x = s->data;
 	unsigned numbers[3] = {0};
 
 	snprintf(box.anchor, sizeof(box.anchor), "s%llu", (unsigned long long)s->number);
-	w->page.paint->open(&w->page, &box);
-	w->page.depth++;
-	put_facts(w, s);
-	for (const struct export_turn *turn = x->turns; turn && !w->page.failed; turn = turn->next) {
+	p->paint->open(p, &box);
+	p->depth++;
+	put_facts(p, s);
+	for (const struct export_turn *turn = x->turns; turn && !p->failed; turn = turn->next) {
 		/* The items of a prompt that joined are in another turn. A session that was resumed has an empty history. */
 		if (!turn->items && (turn->kind == TURN_JOINED || turn->kind == TURN_HISTORY))
 			continue;
-		put_turn(w, s, turn, numbers);
+		put_turn(p, s, turn, numbers);
 	}
-	w->page.depth--;
-	w->page.paint->close(&w->page, &box);
+	p->depth--;
+	p->paint->close(p, &box);
 }
 
 /* Returns whether a session is written on its own, not within its parent. */
@@ -616,49 +596,49 @@ is_apart(const struct session *s, const struct session *chosen)
 
 /* Writes links to the sessions, if there are several. */
 static void
-put_contents(struct walk *w, const struct session *chosen)
+put_contents(struct page *p, const struct session *chosen)
 {
 	struct box box = {.kind = BOX_CONTENTS};
-	const struct paint *paint = w->page.paint;
 	const struct session *s = NULL;
 	size_t n = 0;
 	char anchor[24];
 
-	while ((s = sessions_next(w->transcript->sessions, s)))
+	while ((s = sessions_next(p->transcript->sessions, s)))
 		n += is_apart(s, chosen);
-	if (n < 2 || !paint->link)
+	if (n < 2)
 		return;
-	paint->open(&w->page, &box);
-	while ((s = sessions_next(w->transcript->sessions, s)))
+	p->paint->open(p, &box);
+	while ((s = sessions_next(p->transcript->sessions, s)))
 		if (is_apart(s, chosen)) {
 			snprintf(anchor, sizeof(anchor), "s%llu", (unsigned long long)s->number);
-			paint->link(&w->page, anchor, title_of(s));
+			p->paint->line(p, LINE_LINK, anchor, title_of(s));
 		}
-	paint->close(&w->page, &box);
+	p->paint->close(p, &box);
 }
 
 int
 page_write(const struct transcript *t, const struct session *chosen, const struct paint *paint, struct out *out)
 {
-	struct walk w = {.page = {.paint = paint, .to = out_buf(out), .line_start = true}, .transcript = t, .out = out};
+	struct page p = {.paint = paint, .to = out_buf(out), .line_start = true, .transcript = t, .out = out};
 	struct session *s = sessions_next(t->sessions, NULL), *next;
 
-	paint->begin(&w.page, chosen ? title_of(chosen) : s ? title_of(s) : slice_of("Transcript"));
-	put_contents(&w, chosen);
+	if (paint->begin)
+		paint->begin(&p, chosen ? title_of(chosen) : s ? title_of(s) : slice_of("Transcript"));
+	put_contents(&p, chosen);
 	if (!s)
-		paint->line(&w.page, LINE_NOTE, "info", slice_of("There is no session in what was read."));
+		paint->line(&p, LINE_NOTE, "info", slice_of("There is no session in what was read."));
 	for (; s; s = sessions_next(t->sessions, s)) {
 		if (!is_apart(s, chosen))
 			continue;
-		put_session(&w, s);
-		while ((next = w.separate)) {
-			w.separate = ((struct export_session *)next->data)->next_separate;
-			put_session(&w, next);
+		put_session(&p, s);
+		while ((next = p.separate)) {
+			p.separate = ((struct export_session *)next->data)->next_separate;
+			put_session(&p, next);
 		}
 	}
-	paint->end(&w.page);
+	page_put(&p, paint->end);
 	out_end_record(out, 0);
-	buf_free(&w.text);
-	buf_free(&w.page.prefix);
-	return w.page.failed ? -1 : 0;
+	buf_free(&p.word);
+	buf_free(&p.prefix);
+	return p.failed ? -1 : 0;
 }
