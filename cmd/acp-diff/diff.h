@@ -6,6 +6,7 @@
 #define DIFF_H
 
 #define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(element) diff_must(-1)
 #include <uthash.h>
 
 #include "lib/base/cli.h"
@@ -90,7 +91,7 @@ struct found {
 	bool moved;
 	struct diff_item *item[SIDES];
 	struct slice path;         /* as of compare.h */
-	struct slice value[SIDES]; /* JSON text, or p NULL; item_value has a missing or unexpected message */
+	struct slice value[SIDES]; /* JSON text, or p NULL; the item has a missing or unexpected message */
 	uint64_t line;             /* of the recorded side, at or after which it is reported */
 };
 
@@ -154,11 +155,15 @@ struct diff {
 	struct buf text[SIDES], state[SIDES], scratch;
 };
 
-/* Appends a pointer. 0, or -1 with errno. */
-int list_add(struct list *, void *);
-/* Returns zeroed memory that lasts until diff_free. NULL with errno. */
+/* Ends the process if r is below 0, with the reason in errno: acp-diff only reads files, so that there is nothing to undo. */
+void diff_must(int r);
+/* Returns zeroed memory for n elements of this size, which the caller frees. */
+void *diff_array(size_t n, size_t size);
+/* Appends a pointer. */
+void list_add(struct list *, void *);
+/* Returns zeroed memory that lasts until diff_free. */
 void *diff_new(struct diff *, size_t size);
-/* Returns a copy of the bytes that lasts until diff_free. p NULL with errno. */
+/* Returns a copy of the bytes that lasts until diff_free. */
 struct slice diff_keep(struct diff *, struct slice);
 /* Frees all that was read. */
 void diff_free(struct diff *);
@@ -170,41 +175,39 @@ int load(struct diff *, enum side);
 enum side item_side(const struct diff_item *);
 /*
  * Reads the message of an item, that of a tool call with its last state; MSG_NOISE with the text: the item is not a message. Valid
- * until the next call for this side. 0, or -1 with errno.
+ * until the next call for this side.
  */
-int item_message(struct diff *, const struct diff_item *, struct msg *);
-/* Writes the whole text of a streamed message, as a JSON string. 0 or -1. */
-int item_text(struct diff *, const struct diff_item *, struct buf *to);
-/* Writes the value that the report shows of a missing or unexpected message. 0 or -1. */
-int item_value(struct diff *, const struct diff_item *, struct buf *to);
-/* Appends "session/update tool_call", "response to session/prompt". 0 or -1. */
-int item_label(struct diff *, const struct diff_item *, struct buf *to);
+void item_message(struct diff *, const struct diff_item *, struct msg *);
+/* Writes the whole text of a streamed message, as a JSON string. */
+void item_text(struct diff *, const struct diff_item *, struct buf *to);
+/* Appends "session/update tool_call", "response to session/prompt". */
+void item_label(struct diff *, const struct diff_item *, struct buf *to);
 
 /* --- digests (digests.c) --- */
 
-/* Makes the digests of the items of all sessions, once these have partners; common: of the items of no session. 0 or -1. */
-int make_digests(struct diff *, bool common);
+/* Makes the digests of the items of all sessions, once these have partners; common: of the items of no session. */
+void make_digests(struct diff *, bool common);
 /* The i-th id that an item names. */
 struct name *item_name(const struct diff *, const struct diff_item *, size_t i);
 
 /* --- pairs (pair.c) --- */
 
-/* Pairs and compares all items, and fills diff.sections. 0, or -1 with errno. */
-int diff_run(struct diff *);
+/* Pairs and compares all items, and fills diff.sections. */
+void diff_run(struct diff *);
 
 /* --- times (times.c) --- */
 
-/* Compares the times of responses, and fills diff.times. 0, or -1 with errno. */
-int compare_times(struct diff *);
+/* Compares the times of responses, and fills diff.times. */
+void compare_times(struct diff *);
 
 /* --- differences (sections.c) --- */
 
-/* Compares the items of a section, and adds the differences to it. 0 or -1. */
-int compare_section(struct diff *, struct section *);
+/* Compares the items of a section, and adds the differences to it. */
+void compare_section(struct diff *, struct section *);
 
 /* --- the report (report.c) --- */
 
-/* Writes the report to stdout. 0, or -1 after reporting the error. */
+/* Writes the report to stdout. 0, or an exit status after reporting the error. */
 int report_write(struct diff *);
 
 #endif

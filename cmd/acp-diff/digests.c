@@ -19,21 +19,18 @@ note_name(void *arg, enum acp_id what, struct slice id)
 	if (what == ACP_ID_SESSION || what == ACP_ID_REQUEST)
 		return true;
 	key->n = 0;
-	if (buf_add(key, &(char){(char)what}, 1) < 0 || msg_id_key(id, key) < 0)
-		return false;
+	diff_must(buf_add(key, &(char){(char)what}, 1));
+	diff_must(msg_id_key(id, key));
 	HASH_FIND(hh, s->names, key->p, key->n, n);
 	if (!n) {
 		n = diff_new(naming->d, sizeof(*n) + key->n);
-		if (!n)
-			return false;
 		memcpy(n->key, key->p, key->n);
 		HASH_ADD(hh, s->names, key, key->n, n);
-		if (!n->hh.tbl)
-			return false;
 		item->introduces = true;
 	}
 	item->nnames++;
-	return list_add(&naming->d->file[item_side(item)].names, n) == 0;
+	list_add(&naming->d->file[item_side(item)].names, n);
+	return true;
 }
 
 struct name *
@@ -42,33 +39,28 @@ item_name(const struct diff *d, const struct diff_item *item, size_t i)
 	return d->file[item_side(item)].names.at[item->names + i];
 }
 
-/* Makes the digest of an item at a level; of a streamed text, with all its pieces. 0 or -1. */
-static int
-digest_item(struct diff *d, struct diff_item *item, struct digest *how, uint64_t *h)
+/* Returns the digest of an item at a level; of a streamed text, with all its pieces. */
+static uint64_t
+digest_item(struct diff *d, struct diff_item *item, struct digest *how)
 {
 	struct acp_chunk c = {0};
 	struct msg m, joined = {.kind = MSG_NOISE};
-	uint64_t of_text = 0;
+	uint64_t h, of_text;
 
-	if (item_message(d, item, &m) < 0)
-		return -1;
+	item_message(d, item, &m);
 	if (item->streamed && acp_chunk(m.params, &c))
 		how->excluded = c.text;
-	if (digest_message(how, &m, h) < 0)
-		return -1;
+	diff_must(digest_message(how, &m, &h));
 	how->excluded = slice(NULL, 0);
 	if (!item->streamed || how->match < MATCH_PARAMS)
-		return 0;
-	if (item_text(d, item, &d->text[item_side(item)]) < 0)
-		return -1;
+		return h;
+	item_text(d, item, &d->text[item_side(item)]);
 	joined.text = buf_slice(&d->text[item_side(item)]);
-	if (digest_message(how, &joined, &of_text) < 0)
-		return -1;
-	*h = digest_join(*h, of_text);
-	return 0;
+	diff_must(digest_message(how, &joined, &of_text));
+	return digest_join(h, of_text);
 }
 
-static int
+static void
 digest(struct diff *d, struct diff_item *item)
 {
 	struct diff_session *s = item->turn->session;
@@ -79,25 +71,19 @@ digest(struct diff *d, struct diff_item *item)
 	enum match match = d->options->match;
 
 	d->scratch.n = 0;
-	if (item_label(d, item, &d->scratch) < 0)
-		return -1;
+	item_label(d, item, &d->scratch);
 	item->alike[KIND] = digest_join(digest_bytes(buf_slice(&d->scratch)), item->kind);
 	how.match = match < MATCH_SHAPE ? match : MATCH_SHAPE;
-	if (digest_item(d, item, &how, &item->alike[SHAPE]) < 0)
-		return -1;
+	item->alike[SHAPE] = digest_join(item->alike[KIND], digest_item(d, item, &how));
 	/* FULL includes values even below MATCH_PARAMS, because items with equal values are the better partners. */
 	how.match = match > MATCH_PARAMS ? match : MATCH_PARAMS;
 	how.id = note_name;
 	how.arg = &naming;
 	item->names = d->file[side].names.n;
-	if (digest_item(d, item, &how, &item->alike[FULL]) < 0)
-		return -1;
-	item->alike[SHAPE] = digest_join(item->alike[KIND], item->alike[SHAPE]);
-	item->alike[FULL] = digest_join(item->alike[KIND], item->alike[FULL]);
+	item->alike[FULL] = digest_join(item->alike[KIND], digest_item(d, item, &how));
 	item->alike[CONTENT] = item->alike[match < MATCH_PARAMS ? SHAPE : FULL];
 	for (size_t i = 0; i < item->nnames; i++)
 		item_name(d, item, i)->sum += item->alike[FULL];
-	return 0;
 }
 
 static bool
@@ -106,7 +92,7 @@ is_selected(const struct diff_item *item, bool common)
 	return item && !item->continues && (item->turn->session->number == 0) == common;
 }
 
-int
+void
 make_digests(struct diff *d, bool common)
 {
 	struct digest how = {.match = MATCH_PARAMS};
@@ -117,17 +103,15 @@ make_digests(struct diff *d, bool common)
 		const struct file *f = &d->file[side];
 
 		for (size_t i = 0; i < f->items.n; i++)
-			if (is_selected(f->entries[i], common) && digest(d, f->entries[i]) < 0)
-				return -1;
+			if (is_selected(f->entries[i], common))
+				digest(d, f->entries[i]);
 		for (size_t i = 0; i < f->items.n; i++) {
 			item = f->entries[i];
 			if (!is_selected(item, common))
 				continue;
-			names = 0;
 			how.what = (enum acp_method)item->what;
 			/* A session may have any directory, but a session with the same directory is the better partner. */
-			if (item->kind == MSG_REQUEST && acp_opens_session(how.what) && digest_item(d, item, &how, &names) < 0)
-				return -1;
+			names = item->kind == MSG_REQUEST && acp_opens_session(how.what) ? digest_item(d, item, &how) : 0;
 			for (size_t k = 0; k < item->nnames; k++)
 				names += digest_join(item_name(d, item, k)->sum, 1);
 			if (item->response)
@@ -136,5 +120,4 @@ make_digests(struct diff *d, bool common)
 			item->turn->sum = digest_join(item->turn->sum, item->alike[CONTENT]);
 		}
 	}
-	return 0;
 }

@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "cmd/acp-diff/diff.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/session/session.h"
 
 static const char name[] = "acp-diff";
@@ -18,21 +18,31 @@ struct chain {
 	char key[];
 };
 
-int
+void
+diff_must(int r)
+{
+	if (r < 0)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+}
+
+void *
+diff_array(size_t n, size_t size)
+{
+	void *array = calloc(n ? n : 1, size);
+
+	diff_must(array ? 0 : -1);
+	return array;
+}
+
+void
 list_add(struct list *l, void *p)
 {
-	size_t cap = l->cap ? 2 * l->cap : 8;
-	void **more;
-
 	if (l->n == l->cap) {
-		more = reallocarray(l->at, cap, sizeof(*more));
-		if (!more)
-			return -1;
-		l->at = more;
-		l->cap = cap;
+		l->cap = l->cap ? 2 * l->cap : 8;
+		l->at = reallocarray(l->at, l->cap, sizeof(*l->at));
+		diff_must(l->at ? 0 : -1);
 	}
 	l->at[l->n++] = p;
-	return 0;
 }
 
 struct kept {
@@ -43,10 +53,8 @@ struct kept {
 void *
 diff_new(struct diff *d, size_t size)
 {
-	struct kept *k = calloc(1, sizeof(*k) + size);
+	struct kept *k = diff_array(1, sizeof(*k) + size);
 
-	if (!k)
-		return NULL;
 	LL_PREPEND(d->kept, k);
 	return k->bytes;
 }
@@ -56,9 +64,7 @@ diff_keep(struct diff *d, struct slice s)
 {
 	char *copy = diff_new(d, s.n);
 
-	if (copy && s.n)
-		memcpy(copy, s.p, s.n);
-	return slice(copy, s.n);
+	return slice_keep(&copy, s);
 }
 
 /* --- sessions and turns --- */
@@ -68,15 +74,14 @@ add_turn(struct diff *d, struct diff_session *s)
 {
 	struct turn *t = diff_new(d, sizeof(*t));
 
-	if (!t || list_add(&s->turns, t) < 0)
-		return NULL;
+	list_add(&s->turns, t);
 	t->session = s;
 	t->number = s->turns.n - 1;
 	t->ended = t->number == 0;
 	return t;
 }
 
-/* The session of a number, which is made if it is missing; 0: the items that belong to none. NULL out of memory. */
+/* The session of a number, which is made if it is missing; 0: the items that belong to none. */
 static struct diff_session *
 get_session(struct diff *d, enum side side, uint32_t number)
 {
@@ -85,13 +90,13 @@ get_session(struct diff *d, enum side side, uint32_t number)
 
 	if (s)
 		return s;
-	s = diff_new(d, sizeof(*s));
-	if (!s || list_add(&f->order, s) < 0 || !add_turn(d, s))
-		return NULL;
+	f->sessions[number] = s = diff_new(d, sizeof(*s));
+	list_add(&f->order, s);
+	add_turn(d, s);
 	s->side = side;
 	s->number = f->order.n - 1;
 	s->id = items_session(&f->items, number);
-	return f->sessions[number] = s;
+	return s;
 }
 
 /* --- items --- */
@@ -103,8 +108,6 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 	const struct item *item = &f->items.at[index];
 	struct diff_item *e = diff_new(d, sizeof(*e));
 
-	if (!e)
-		return NULL;
 	*e = (struct diff_item){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index, .turn = t};
 	f->entries[index] = e;
 	DL_APPEND(t->items, e);
@@ -112,8 +115,8 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 	return e;
 }
 
-/* Makes the key of the chain that an update belongs to, in d->scratch. 1; 0: it belongs to none; -1 out of memory. */
-static int
+/* Makes the key of the chain that an update belongs to, in d->scratch. False: it belongs to none. */
+static bool
 make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 {
 	static const char *const of_calls[] = {"tool_call", "tool_call_update", "tool_call_content_chunk", NULL};
@@ -123,33 +126,32 @@ make_chain_key(struct diff *d, struct diff_item *item, const struct msg *m)
 	struct acp_chunk c;
 
 	d->scratch.n = 0;
-	if (buf_add(&d->scratch, &owner, sizeof(owner)) < 0)
-		return -1;
+	diff_must(buf_add(&d->scratch, &owner, sizeof(owner)));
 	/* At MATCH_EXACT, an empty chunk with _meta is no piece of a text: the _meta may report usage, for example. */
 	if (acp_chunk(m->params, &c) &&
 		!(d->options->match == MATCH_EXACT && c.text.n == 2 && json_path(m->params, "update._meta").p)) {
 		item->streamed = true;
 		item->around = digest_join(digest_bytes(slice_between(m->text.p, c.text.p)),
 			digest_bytes(slice_between(c.text.p + c.text.n, m->text.p + m->text.n)));
-		return json_unescape(c.kind, &d->scratch) < 0 || buf_add(&d->scratch, "", 1) < 0 ||
-			(c.message.p && json_unescape(c.message, &d->scratch) < 0) ? -1 : 1;
+		diff_must(json_unescape(c.kind, &d->scratch));
+		diff_must(buf_add(&d->scratch, "", 1));
+		diff_must(c.message.p ? json_unescape(c.message, &d->scratch) : 0);
+		return true;
 	}
-	if (!called || d->options->match == MATCH_EXACT)
-		return 0;
-	item->called = true;
-	return msg_id_key(call, &d->scratch) < 0 ? -1 : 1;
+	item->called = called && d->options->match < MATCH_EXACT;
+	diff_must(item->called ? msg_id_key(call, &d->scratch) : 0);
+	return item->called;
 }
 
-/* Adds an item to its chain: the pieces of a text, or the messages of a tool call, whatever comes between them. 0 or -1. */
-static int
+/* Adds an item to its chain: the pieces of a text, or the messages of a tool call, whatever comes between them. */
+static void
 join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 {
 	struct file *f = &d->file[item_side(item)];
 	struct chain *t;
-	int r = m->what == ACP_SESSION_UPDATE ? make_chain_key(d, item, m) : 0;
 
-	if (r <= 0)
-		return r;
+	if (m->what != ACP_SESSION_UPDATE || !make_chain_key(d, item, m))
+		return;
 	HASH_FIND(hh, f->chains, d->scratch.p, d->scratch.n, t);
 	/* After a tool call has ended, an agent may give its id to another one. */
 	if (t && !(t->ended && json_string_is(msg_update_kind(m), "tool_call"))) {
@@ -157,54 +159,46 @@ join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 		t->last->piece = item;
 	} else if (!t) {
 		t = diff_new(d, sizeof(*t) + d->scratch.n);
-		if (!t)
-			return -1;
 		memcpy(t->key, d->scratch.p, d->scratch.n);
 		HASH_ADD(hh, f->chains, key, d->scratch.n, t);
-		if (!t->hh.tbl)
-			return -1;
 	}
 	t->last = item;
 	t->ended = item->called && ((item->continues && t->ended) || session_status_is_final(json_path(m->params, "update.status")));
-	return 0;
 }
 
 /* --- messages --- */
 
-/* Runs --normalize on a message, which is then in d->text. Returns the result of normalize_message, and reports errors of jq. */
-static enum normalized
-normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
+/* Runs --normalize on a message, which is then in d->text. False: the program leaves the message out. */
+static bool
+normalize(struct diff *d, enum side side, uint32_t index, struct msg *m)
 {
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
 	struct request request = {.session = items_session(&f->items, item->session)};
-	SCOPED struct buf method = {0}, text = {0};
+	SCOPED struct buf method = {0};
 	enum normalized result;
 	struct msg of;
 	char *why;
 
 	d->text[side].n = 0;
 	if (item->kind == MSG_RESPONSE && item->pair != ITEM_NONE) {
-		/* The message is copied, because reading its request overwrites it. */
-		if (buf_add_slice(&text, m->text) < 0 || items_message(&f->items, item->pair, &of) < 0 ||
-			buf_add_slice(&method, of.method) < 0)
-			return NORMALIZE_FAILED;
+		/* The message is read again, because reading its request overwrites it. */
+		diff_must(items_message(&f->items, item->pair, &of));
+		diff_must(buf_add_slice(&method, of.method));
+		diff_must(items_message(&f->items, index, m));
 		request.method = buf_slice(&method);
-		msg_scan(buf_slice(&text), m, NULL);
 	}
 	result = normalize_message(d->normalize, (enum acp_side)item->from, m, method.n ? &request : NULL, &d->text[side], &why);
+	if (result == NORMALIZE_FAILED && why)
+		cli_die(EXIT_USAGE, name, "%s:%llu: --normalize: %s", f->path, (unsigned long long)item->line, why);
+	if (result == NORMALIZE_FAILED)
+		cli_no_memory(name);
 	if (result == NORMALIZE_DONE && msg_scan(buf_slice(&d->text[side]), m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = buf_slice(&d->text[side])};
-	if (result != NORMALIZE_FAILED)
-		return result;
-	if (why)
-		cli_warn(name, "%s:%llu: --normalize: %s", f->path, (unsigned long long)item->line, why);
-	errno = why ? EINVAL : ENOMEM;
-	free(why);
-	return result;
+	return result == NORMALIZE_DONE;
 }
 
-/* The turn of a message; a response belongs to the turn of its request. NULL out of memory. */
+/* The turn of a message; a response belongs to the turn of its request. */
 static struct turn *
 turn_of(struct diff *d, enum side side, const struct item *item, const struct diff_item *request)
 {
@@ -216,12 +210,9 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct di
 	if (request)
 		return request->turn;
 	s = get_session(d, side, outside ? 0 : item->session);
-	if (!s)
-		return NULL;
 	if (item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT && s->id.p) {
 		t = add_turn(d, s);
-		if (t)
-			t->ended = item->pair == ITEM_NONE;
+		t->ended = item->pair == ITEM_NONE;
 		return t;
 	}
 	if (item->from != ACP_AGENT || item->kind == MSG_RESPONSE)
@@ -251,7 +242,7 @@ end_turns(struct file *f, struct turn *t, const struct diff_item *request, const
 	}
 }
 
-static int
+static void
 put_message(struct diff *d, enum side side, uint32_t index)
 {
 	struct file *f = &d->file[side];
@@ -259,23 +250,16 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
 	struct diff_item *request = responds ? f->entries[item->pair] : NULL, *e;
 	struct turn *t = turn_of(d, side, item, request);
-	enum normalized n = NORMALIZE_DONE;
 	struct msg m;
 
-	if (!t)
-		return -1;
 	if (responds && !request)
-		return 0; /* the request is left out, and the response with it */
-	if (items_message(&f->items, index, &m) < 0)
-		return -1;
+		return; /* the request is left out, and the response with it */
+	diff_must(items_message(&f->items, index, &m));
 	end_turns(f, t, request, &m);
-	if (d->normalize)
-		n = normalized(d, side, index, &m);
-	if (n != NORMALIZE_DONE)
-		return n == NORMALIZE_FAILED ? -1 : 0;
+	if (d->normalize && !normalize(d, side, index, &m))
+		return;
 	e = add_entry(d, side, index, t);
-	if (!e || (d->normalize && !(e->text = diff_keep(d, m.text)).p))
-		return -1;
+	e->text = d->normalize ? diff_keep(d, m.text) : slice(NULL, 0);
 	e->kind = (uint8_t)m.kind;
 	e->what = (uint16_t)(responds ? item->what : m.what);
 	if (request) {
@@ -284,26 +268,22 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	}
 	if (e->what == ACP_SESSION_PROMPT && !responds && !t->prompt)
 		t->prompt = e;
-	return join_chain(d, e, &m);
+	join_chain(d, e, &m);
 }
 
-/* Adds a line that is not a message. It counts from MATCH_SHAPE on, a blank one at MATCH_EXACT only. 0 or -1. */
-static int
+/* Adds a line that is not a message. It counts from MATCH_SHAPE on, a blank one at MATCH_EXACT only. */
+static void
 put_noise(struct diff *d, enum side side, uint32_t index)
 {
 	struct diff_session *s = get_session(d, side, 0);
-	struct diff_item *e;
 	struct slice text;
 
-	if (!s || items_text(&d->file[side].items, index, &text) < 0)
-		return -1;
+	diff_must(items_text(&d->file[side].items, index, &text));
 	if (d->options->match < MATCH_SHAPE || (d->options->match < MATCH_EXACT && slice_is_blank(text)))
-		return 0;
+		return;
 	d->text[side].n = 0;
-	if (json_quote(text, &d->text[side]) < 0)
-		return -1;
-	e = add_entry(d, side, index, s->turns.at[0]);
-	return e && (e->text = diff_keep(d, buf_slice(&d->text[side]))).p ? 0 : -1;
+	diff_must(json_quote(text, &d->text[side]));
+	add_entry(d, side, index, s->turns.at[0])->text = diff_keep(d, buf_slice(&d->text[side]));
 }
 
 /* --- all of it --- */
@@ -326,24 +306,22 @@ read_items(struct file *f)
 	return r < 0 && errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
-/* Puts the items into sessions and turns. 0, or -1 with errno. */
-static int
+/* Puts the items into sessions and turns. */
+static void
 put_items(struct diff *d, enum side side)
 {
 	struct file *f = &d->file[side];
 
 	f->sessions = diff_new(d, f->items.nsessions * sizeof(struct diff_session *));
 	f->entries = diff_new(d, f->items.n * sizeof(struct diff_item *));
-	if (!f->sessions || !f->entries || !get_session(d, side, 0))
-		return -1;
+	get_session(d, side, 0);
 	for (size_t i = 0; i < f->items.n; i++) {
-		const struct item *item = &f->items.at[i];
-
-		if ((item->record == RECORD_MESSAGE && put_message(d, side, (uint32_t)i) < 0) ||
-			(item->record == RECORD_NOISE && put_noise(d, side, (uint32_t)i) < 0))
-			return -1;
+		if (f->items.at[i].record == RECORD_MESSAGE)
+			put_message(d, side, (uint32_t)i);
+		else if (f->items.at[i].record == RECORD_NOISE)
+			put_noise(d, side, (uint32_t)i);
 	}
-	return 0;
+	HASH_CLEAR(hh, f->chains);
 }
 
 int
@@ -360,12 +338,8 @@ load(struct diff *d, enum side side)
 	}
 	f->items.path = f->path;
 	status = read_items(f);
-	if (status == 0 && put_items(d, side) < 0) {
-		status = errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;
-		if (status == EXIT_FAILED)
-			cli_warn(name, "%s", strerror(errno));
-	}
-	HASH_CLEAR(hh, f->chains);
+	if (status == 0)
+		put_items(d, side);
 	return status;
 }
 
@@ -403,16 +377,17 @@ item_side(const struct diff_item *item)
 	return item->turn->session->side;
 }
 
-static int
+static void
 read_message(struct diff *d, const struct diff_item *item, struct msg *m)
 {
-	if (!item->text.p)
-		return items_message(&d->file[item_side(item)].items, item->index, m);
+	if (!item->text.p) {
+		diff_must(items_message(&d->file[item_side(item)].items, item->index, m));
+		return;
+	}
 	if (item->kind == MSG_NOISE || msg_scan(item->text, m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = item->text};
 	if (item->kind == MSG_RESPONSE)
 		m->what = (enum acp_method)item->what;
-	return 0;
 }
 
 static struct slice
@@ -427,16 +402,15 @@ find_member(struct slice object, struct slice wanted)
 	return slice(NULL, 0);
 }
 
-/* Appends the state of a tool call after an update: the members of the update, and the unchanged ones. 0 or -1. */
-static int
+/* Appends the state of a tool call after an update: the members of the update, and the unchanged ones. */
+static void
 update_state(struct slice state, struct slice update, struct buf *to)
 {
 	const struct slice both[] = {state, update};
 	struct slice key, value, other;
 	bool kind;
 
-	if (buf_add(to, "{", 1) < 0)
-		return -1;
+	diff_must(buf_add(to, "{", 1));
 	for (int i = 0; i < 2; i++) {
 		struct json_iter it = {.in = both[i]};
 
@@ -447,15 +421,13 @@ update_state(struct slice state, struct slice update, struct buf *to)
 				continue;
 			if (other.p && !kind && json_type(other) != JSON_NULL)
 				value = other;
-			if (buf_add_string(to, to->p[to->n - 1] == '{' ? "" : ",") < 0 || buf_add_slice(to, key) < 0 ||
-				buf_add(to, ":", 1) < 0 || buf_add_slice(to, value) < 0)
-				return -1;
+			diff_must(json_format(to, to->p[to->n - 1] == '{' ? "%b:%b" : ",%b:%b", key, value));
 		}
 	}
-	return buf_add(to, "}", 1);
+	diff_must(buf_add(to, "}", 1));
 }
 
-int
+void
 item_message(struct diff *d, const struct diff_item *item, struct msg *m)
 {
 	SCOPED struct buf head = {0}, state = {0}, next = {0};
@@ -463,73 +435,57 @@ item_message(struct diff *d, const struct diff_item *item, struct msg *m)
 	struct slice update;
 	size_t before;
 
-	if (read_message(d, item, m) < 0)
-		return -1;
+	read_message(d, item, m);
 	if (!item->called || !item->piece)
-		return 0;
+		return;
 	update = json_get(m->params, acp_update);
 	before = (size_t)(update.p - m->text.p);
-	if (buf_add_slice(&head, m->text) < 0 || buf_add_slice(&state, update) < 0)
-		return -1;
+	diff_must(buf_add_slice(&head, m->text));
+	diff_must(buf_add_slice(&state, update));
 	for (const struct diff_item *piece = item->piece; piece; piece = piece->piece) {
 		next.n = 0;
-		if (read_message(d, piece, m) < 0 || update_state(buf_slice(&state), json_get(m->params, acp_update), &next) < 0)
-			return -1;
+		read_message(d, piece, m);
+		update_state(buf_slice(&state), json_get(m->params, acp_update), &next);
 		swap = state;
 		state = next;
 		next = swap;
 	}
 	whole->n = 0;
-	if (buf_add(whole, head.p, before) < 0 || buf_add_slice(whole, buf_slice(&state)) < 0 ||
-		buf_add(whole, head.p + before + update.n, head.n - before - update.n) < 0)
-		return -1;
+	diff_must(json_format(whole, "%b%b%b", slice(head.p, before), buf_slice(&state),
+		slice_between(head.p + before + update.n, head.p + head.n)));
 	msg_scan(buf_slice(whole), m, NULL);
-	return 0;
 }
 
-int
+void
 item_text(struct diff *d, const struct diff_item *item, struct buf *to)
 {
 	struct acp_chunk c;
 	struct msg m;
 
 	to->n = 0;
-	if (buf_add(to, "\"", 1) < 0)
-		return -1;
-	for (; item; item = item->piece)
-		if (read_message(d, item, &m) < 0 || !acp_chunk(m.params, &c) ||
-			buf_add(to, c.text.p + 1, c.text.n - 2) < 0)
-			return -1;
-	return buf_add(to, "\"", 1);
+	diff_must(buf_add(to, "\"", 1));
+	for (; item; item = item->piece) {
+		read_message(d, item, &m);
+		if (acp_chunk(m.params, &c))
+			diff_must(buf_add(to, c.text.p + 1, c.text.n - 2));
+	}
+	diff_must(buf_add(to, "\"", 1));
 }
 
-int
-item_value(struct diff *d, const struct diff_item *item, struct buf *to)
-{
-	struct msg m;
-
-	if (item->streamed)
-		return item_text(d, item, to);
-	to->n = 0;
-	return item_message(d, item, &m) < 0 ? -1 : buf_add_slice(to, m.text);
-}
-
-int
+void
 item_label(struct diff *d, const struct diff_item *item, struct buf *to)
 {
+	const struct diff_item *request = item->request ? item->request : item->kind == MSG_RESPONSE ? NULL : item;
 	struct slice kind;
 	struct msg m;
 
-	if (item->kind == MSG_NOISE)
-		return buf_add_string(to, "noise");
-	if (item->kind == MSG_RESPONSE && buf_add_string(to, item->request ? "response to " : "response") < 0)
-		return -1;
-	if (item->kind == MSG_RESPONSE && !item->request)
-		return 0;
-	if (read_message(d, item->request ? item->request : item, &m) < 0)
-		return -1;
+	if (item->kind == MSG_NOISE || item->kind == MSG_RESPONSE)
+		diff_must(buf_add_string(to, item->kind == MSG_NOISE ? "noise" : request ? "response to " : "response"));
+	if (item->kind == MSG_NOISE || !request)
+		return;
+	read_message(d, request, &m);
 	kind = msg_update_kind(&m);
-	if (m.method.p && json_unescape(m.method, to) < 0)
-		return -1;
-	return !kind.p ? 0 : buf_add(to, " ", 1) < 0 ? -1 : json_unescape(kind, to);
+	diff_must(m.method.p ? json_unescape(m.method, to) : 0);
+	diff_must(kind.p ? buf_add(to, " ", 1) : 0);
+	diff_must(kind.p ? json_unescape(kind, to) : 0);
 }

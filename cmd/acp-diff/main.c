@@ -119,12 +119,13 @@ run(struct diff *d)
 	d->ids = ids_new(o->keep_paths);
 	if (o->label)
 		d->file[LIVE].path = o->label;
-	if (!d->ids || diff_run(d) < 0 || (o->max_slower >= 0 && compare_times(d) < 0)) {
-		cli_warn(name, "%s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	if (report_write(d) < 0)
-		return EXIT_FAILED;
+	diff_must(d->ids ? 0 : -1);
+	diff_run(d);
+	if (o->max_slower >= 0)
+		compare_times(d);
+	status = report_write(d);
+	if (status)
+		return status;
 	if (d->differences || d->slower)
 		return EXIT_NEGATIVE;
 	if (o->max_slower < 0 || d->ntimes)

@@ -19,7 +19,6 @@ struct report {
 	bool color;
 	bool begun;
 	struct buf *to;  /* what the functions append to: the output, or a text of their caller */
-	bool failed;     /* memory ran out, a text could not be read, or out has failed */
 	struct buf value[SIDES]; /* scratch */
 };
 
@@ -31,7 +30,7 @@ put(struct report *r, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	r->failed |= buf_vprintf(r->to, format, args) < 0;
+	diff_must(buf_vprintf(r->to, format, args));
 	va_end(args);
 }
 
@@ -40,7 +39,7 @@ static struct slice
 label_of(struct report *r, const struct diff_item *item)
 {
 	r->value[LIVE].n = 0;
-	r->failed |= item_label(r->diff, item, &r->value[LIVE]) < 0;
+	item_label(r->diff, item, &r->value[LIVE]);
 	return buf_slice(&r->value[LIVE]);
 }
 
@@ -51,7 +50,7 @@ prompt_of(struct report *r, const struct turn *t)
 	struct msg m = {0};
 
 	if (t->prompt)
-		r->failed |= item_message(r->diff, t->prompt, &m) < 0;
+		item_message(r->diff, t->prompt, &m);
 	return m.params.p ? acp_prompt_text(m.params) : slice(NULL, 0);
 }
 
@@ -76,17 +75,26 @@ put_title(struct report *r, const struct section *s)
 		return;
 	text = slice(text.p + 1, text.n - 2);
 	start = slice_cut(text, PROMPT_MOST);
-	r->failed |= json_format(r->to, start.n < text.n ? ": %t…" : ": %t", start) < 0;
+	diff_must(json_format(r->to, start.n < text.n ? ": %t…" : ": %t", start));
 }
 
 /* The value that is shown of a difference on a side; p NULL: there is none. */
 static struct slice
 value_of(struct report *r, const struct found *f, enum side side)
 {
+	struct buf *to = &r->value[side];
+	struct msg m;
+
 	if (!f->whole || f->moved || !f->item[side])
 		return f->value[side];
-	r->failed |= item_value(r->diff, f->item[side], &r->value[side]) < 0;
-	return buf_slice(&r->value[side]);
+	if (f->item[side]->streamed) {
+		item_text(r->diff, f->item[side], to);
+	} else {
+		item_message(r->diff, f->item[side], &m);
+		to->n = 0;
+		diff_must(buf_add_slice(to, m.text));
+	}
+	return buf_slice(to);
 }
 
 /* --- text: for people, like a unified diff --- */
@@ -108,8 +116,8 @@ put_value(struct report *r, struct slice value, size_t differs, const char *sign
 		return;
 	from = slice_cut(value, from).n;
 	shown = slice_cut(slice(value.p + from, value.n - from), VALUE_MOST);
-	r->failed |= json_format(r->to, "%s%s    %s%t%s%s\n", color(r, code), sign, from > 0 ? "…" : "", shown,
-		from + shown.n < value.n ? "…" : "", color(r, normal)) < 0;
+	diff_must(json_format(r->to, "%s%s    %s%t%s%s\n", color(r, code), sign, from > 0 ? "…" : "", shown,
+		from + shown.n < value.n ? "…" : "", color(r, normal)));
 }
 
 /* Puts the label of a message, and the lines of its records: " agent: session/update tool_call, -7 +8". */
@@ -117,9 +125,8 @@ static void
 put_message(struct report *r, const struct diff_item *recorded, const struct diff_item *live)
 {
 	const struct diff_item *item = recorded ? recorded : live;
-	struct slice label = label_of(r, item);
 
-	r->failed |= json_format(r->to, " %s: %t,", acp_side_name((enum acp_side)item->from), label) < 0;
+	diff_must(json_format(r->to, " %s: %t,", acp_side_name((enum acp_side)item->from), label_of(r, item)));
 	if (recorded)
 		put(r, " -%" PRIu64, recorded->line);
 	if (live)
@@ -159,7 +166,7 @@ put_found(struct report *r, const struct found *f, bool first)
 		put(r, "%s\n", !f->whole ? "" : f->moved ? ": moved" : whole[f->kind]);
 	}
 	if (!f->whole)
-		r->failed |= json_format(r->to, "   %t%s\n", f->path, what[f->kind]) < 0;
+		diff_must(json_format(r->to, "   %t%s\n", f->path, what[f->kind]));
 	a = value_of(r, f, RECORDED);
 	b = value_of(r, f, LIVE);
 	while (a.p && b.p && differs < a.n && differs < b.n && a.p[differs] == b.p[differs])
@@ -173,7 +180,7 @@ put_all_found(struct report *r, const struct section *s)
 {
 	bool first = true;
 
-	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
+	for (const struct found *f = s->found; f; f = f->next) {
 		if (first)
 			put_context(r, f, false);
 		put_found(r, f, first);
@@ -189,8 +196,8 @@ text_section(struct report *r, const struct section *s)
 	if (!s->found)
 		return;
 	for (int side = 0; side < SIDES && !r->begun; side++)
-		r->failed |= json_format(r->to, "%s%s %t%s\n", color(r, bold), side ? "+++" : "---", slice_of(r->diff->file[side].path),
-			color(r, normal)) < 0;
+		diff_must(json_format(r->to, "%s%s %t%s\n", color(r, bold), side ? "+++" : "---", slice_of(r->diff->file[side].path),
+			color(r, normal)));
 	r->begun = true;
 	put(r, "%s@@ ", color(r, cyan));
 	put_title(r, s);
@@ -212,7 +219,7 @@ text_end(struct report *r)
 
 	for (const struct method_time *m = d->times; m; m = m->next)
 		if (m->slower)
-			r->failed |= json_format(r->to, "slower: %b\n", m->line) < 0;
+			diff_must(json_format(r->to, "slower: %b\n", m->line));
 	if (d->differences == 0 && d->moved == 0)
 		return;
 	if (d->differences)
@@ -234,14 +241,15 @@ json_section(struct report *r, const struct section *s)
 	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
 	const struct diff_item *item;
 	size_t from;
-	bool failed;
 
-	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
+	for (const struct found *f = s->found; f; f = f->next) {
 		item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
 		from = r->to->n;
-		failed = json_format(r->to, "{\"turn\":%u", t->number) < 0 || json_add_member(r->to, "session", t->session->id) < 0 ||
-			json_add_member(r->to, "prompt", prompt_of(r, t)) < 0 || json_format(r->to, ",\"from\":\"%s\",\"message\":%j",
-			acp_side_name((enum acp_side)item->from), label_of(r, item)) < 0;
+		diff_must(json_format(r->to, "{\"turn\":%u", t->number));
+		diff_must(json_add_member(r->to, "session", t->session->id));
+		diff_must(json_add_member(r->to, "prompt", prompt_of(r, t)));
+		diff_must(json_format(r->to, ",\"from\":\"%s\",\"message\":%j", acp_side_name((enum acp_side)item->from),
+			label_of(r, item)));
 		if (f->item[RECORDED])
 			put(r, ",\"recordedLine\":%" PRIu64, f->item[RECORDED]->line);
 		if (f->item[LIVE])
@@ -249,11 +257,9 @@ json_section(struct report *r, const struct section *s)
 		put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
 		/* A message that has only moved has no path. */
 		if (!f->moved || f->kind == DIFFERENCE_ORDER)
-			failed |= json_format(r->to, ",\"path\":%j", f->path) < 0;
-		if (!f->moved)
-			failed |= json_add_member(r->to, "recorded", value_of(r, f, RECORDED)) < 0 ||
-				json_add_member(r->to, "live", value_of(r, f, LIVE)) < 0;
-		r->failed |= failed;
+			diff_must(json_format(r->to, ",\"path\":%j", f->path));
+		for (int side = 0; side < SIDES && !f->moved; side++)
+			diff_must(json_add_member(r->to, side ? "live" : "recorded", value_of(r, f, side)));
 		/* The object has to stay on one line. In a message a newline can only be white space, which somebody has inserted by hand. */
 		for (; from < r->to->n; from++)
 			if (r->to->p[from] == '\n' || r->to->p[from] == '\r')
@@ -268,8 +274,8 @@ json_end(struct report *r)
 	const struct diff *d = r->diff;
 
 	for (const struct method_time *m = d->times; m; m = m->next)
-		r->failed |= json_format(r->to, "{\"slower\":%s,\"method\":%j,\"recordedUs\":%u,\"liveUs\":%u}\n",
-			m->slower ? "true" : "false", m->name, m->us[RECORDED], m->us[LIVE]) < 0;
+		diff_must(json_format(r->to, "{\"slower\":%s,\"method\":%j,\"recordedUs\":%u,\"liveUs\":%u}\n",
+			m->slower ? "true" : "false", m->name, m->us[RECORDED], m->us[LIVE]));
 	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
 		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
 }
@@ -282,8 +288,8 @@ junit_begin(struct report *r)
 	const struct diff *d = r->diff;
 	SCOPED struct buf suite = {0};
 
-	r->failed |= json_format(&suite, "acp-diff %t %t", slice_of(d->file[RECORDED].path), slice_of(d->file[LIVE].path)) < 0 ||
-		ci_junit_begin(r->to, buf_slice(&suite), d->sections.n + d->ntimes, d->differing + d->slower, 0) < 0;
+	diff_must(json_format(&suite, "acp-diff %t %t", slice_of(d->file[RECORDED].path), slice_of(d->file[LIVE].path)));
+	diff_must(ci_junit_begin(r->to, buf_slice(&suite), d->sections.n + d->ntimes, d->differing + d->slower, 0));
 }
 
 static void
@@ -291,7 +297,7 @@ junit_section(struct report *r, const struct section *s)
 {
 	SCOPED struct buf class = {0}, title = {0}, text = {0}, message = {0};
 
-	r->failed |= text_plain(&class, slice_of(r->diff->file[RECORDED].path)) < 0;
+	diff_must(text_plain(&class, slice_of(r->diff->file[RECORDED].path)));
 	r->to = &title;
 	put_title(r, s);
 	r->to = &text;
@@ -300,8 +306,8 @@ junit_section(struct report *r, const struct section *s)
 	r->to = &message;
 	put(r, "%" PRIu64 " difference%s", s->differences, plural(s->differences));
 	r->to = out_buf(&r->out);
-	r->failed |= ci_junit_case(r->to, &(struct ci_case){buf_slice(&class), buf_slice(&title),
-		s->differences ? "difference" : NULL, buf_slice(&message), buf_slice(&text), false}) < 0;
+	diff_must(ci_junit_case(r->to, &(struct ci_case){buf_slice(&class), buf_slice(&title),
+		s->differences ? "difference" : NULL, buf_slice(&message), buf_slice(&text), false}));
 }
 
 static void
@@ -310,9 +316,9 @@ junit_end(struct report *r)
 	struct slice class = slice_of("acp-diff --max-slower");
 
 	for (const struct method_time *m = r->diff->times; m; m = m->next)
-		r->failed |= ci_junit_case(r->to, &(struct ci_case){class, m->name, m->slower ? "slower" : NULL, m->line,
-			m->slower ? m->line : slice(NULL, 0), false}) < 0;
-	r->failed |= ci_junit_end(r->to) < 0;
+		diff_must(ci_junit_case(r->to, &(struct ci_case){class, m->name, m->slower ? "slower" : NULL, m->line,
+			m->slower ? m->line : slice(NULL, 0), false}));
+	diff_must(ci_junit_end(r->to));
 }
 
 /* --- github: a command for each difference, which GitHub shows beside its line in B --- */
@@ -324,15 +330,16 @@ github_section(struct report *r, const struct section *s)
 
 	r->to = &title;
 	put_title(r, s);
+	diff_must(buf_string(&title) ? 0 : -1);
 	r->to = &text;
-	for (const struct found *f = s->found; !r->failed && f; f = f->next) {
+	for (const struct found *f = s->found; f; f = f->next) {
 		enum side side = f->item[LIVE] ? LIVE : RECORDED;
 
 		text.n = 0;
 		put_found(r, f, true);
 		if (!f->moved)
-			r->failed |= !buf_string(&title) || ci_github(out_buf(&r->out), CI_ERROR, r->diff->file[side].path, f->item[side]->line,
-				title.p, buf_slice(&text)) < 0;
+			diff_must(ci_github(out_buf(&r->out), CI_ERROR, r->diff->file[side].path, f->item[side]->line, title.p,
+				buf_slice(&text)));
 	}
 	r->to = out_buf(&r->out);
 }
@@ -342,7 +349,7 @@ github_end(struct report *r)
 {
 	for (const struct method_time *m = r->diff->times; m; m = m->next)
 		if (m->slower)
-			r->failed |= ci_github(r->to, CI_ERROR, NULL, 0, "slower", m->line) < 0;
+			diff_must(ci_github(r->to, CI_ERROR, NULL, 0, "slower", m->line));
 }
 
 /* --- all of it --- */
@@ -364,23 +371,18 @@ report_write(struct diff *d)
 	struct report r = {.diff = d, .color = format == FORMAT_TEXT && cli_wants_color(d->options->color, STDOUT_FILENO)};
 
 	if (out_open(&r.out, "acp-diff", NULL, false, NULL) != 0)
-		return -1;
+		return EXIT_FAILED;
 	r.to = out_buf(&r.out);
 	if (formats[format].begin)
 		formats[format].begin(&r);
-	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
+	for (size_t i = 0; !out_has_lost(&r.out) && i < d->sections.n; i++) {
 		formats[format].section(&r, d->sections.at[i]);
 		out_end_record(&r.out, 0);
 		out_print_if_large(&r.out);
-		r.failed |= out_has_lost(&r.out);
 	}
 	formats[format].end(&r);
 	out_end_record(&r.out, 0);
-	if (out_close(&r.out, EXIT_SUCCESS) != EXIT_SUCCESS)
-		r.failed = true;
-	else if (r.failed)
-		cli_warn("acp-diff", "out of memory");
 	buf_free(&r.value[RECORDED]);
 	buf_free(&r.value[LIVE]);
-	return r.failed ? -1 : 0;
+	return out_close(&r.out, EXIT_SUCCESS);
 }

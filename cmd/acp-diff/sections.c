@@ -9,21 +9,18 @@ struct pair {
 	struct diff_item *recorded, *live;
 	const char *path; /* the path to report for a text that is compared alone; or NULL */
 	uint64_t line;    /* the line of all differences, also of those in a text's later pieces */
-	bool failed;
 };
 
 /* --- differences --- */
 
-/* Adds a copy of a difference to the section, and counts it. 0 or -1. */
-static int
+/* Adds a copy of a difference to the section, and counts it. */
+static void
 add_found(struct diff *d, struct section *s, const struct found *f)
 {
 	struct found *c = diff_new(d, sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
 	bool counts = !f->moved || f->kind == DIFFERENCE_ORDER;
 	char *to = (char *)(c + 1);
 
-	if (!c)
-		return -1;
 	*c = *f;
 	c->path = slice_keep(&to, f->path);
 	c->value[RECORDED] = slice_keep(&to, f->value[RECORDED]);
@@ -35,7 +32,6 @@ add_found(struct diff *d, struct section *s, const struct found *f)
 	s->differences += counts;
 	d->differences += counts;
 	d->moved += f->moved;
-	return 0;
 }
 
 static bool
@@ -50,23 +46,11 @@ note_difference(void *arg, const struct difference *difference)
 		.line = p->line,
 	};
 
-	p->failed = add_found(p->d, p->section, &f) < 0;
-	return !p->failed;
+	add_found(p->d, p->section, &f);
+	return true;
 }
 
 /* --- two items --- */
-
-static int
-compare_text(struct pair *p, struct compare *c)
-{
-	struct diff *d = p->d;
-
-	c->excluded[0] = c->excluded[1] = slice(NULL, 0);
-	p->path = ".params.update.content.text";
-	if (item_text(d, p->recorded, &d->text[RECORDED]) < 0 || item_text(d, p->live, &d->text[LIVE]) < 0)
-		return -1;
-	return compare_values(c, buf_slice(&d->text[RECORDED]), buf_slice(&d->text[LIVE]));
-}
 
 /* The next piece that differs from this one in more than the text; or NULL. */
 static struct diff_item *
@@ -83,52 +67,52 @@ next_change(const struct diff_item *piece)
  * Compares two streamed texts: their pieces without the text, each time that these change, and the whole texts. Agents do not cut a
  * text twice into the same pieces: if one side has no further change, its last changed piece is compared again.
  */
-static int
+static void
 compare_pieces(struct pair *p, struct compare *c)
 {
+	struct diff *d = p->d;
 	struct diff_item *a = p->recorded, *b = p->live, *more_a, *more_b;
 	struct pair one = *p;
 	struct acp_chunk x, y;
 	struct msg m, n;
-	int r;
 
 	c->arg = &one;
-	for (;;) {
-		if (item_message(p->d, a, &m) < 0 || item_message(p->d, b, &n) < 0 || !acp_chunk(m.params, &x) ||
-			!acp_chunk(n.params, &y))
-			return -1;
+	do {
+		item_message(d, a, &m);
+		item_message(d, b, &n);
 		one.recorded = a;
 		one.live = b;
-		c->excluded[0] = x.text;
-		c->excluded[1] = y.text;
-		r = compare_messages(c, &m, &n);
+		c->excluded[0] = acp_chunk(m.params, &x) ? x.text : slice(NULL, 0);
+		c->excluded[1] = acp_chunk(n.params, &y) ? y.text : slice(NULL, 0);
+		diff_must(compare_messages(c, &m, &n));
 		more_a = next_change(a);
 		more_b = next_change(b);
-		if (r < 0 || one.failed || (!more_a && !more_b))
-			break;
 		a = more_a ? more_a : a;
 		b = more_b ? more_b : b;
-	}
+	} while (more_a || more_b);
 	c->arg = p;
-	return r < 0 || one.failed ? -1 : compare_text(p, c);
+	c->excluded[0] = c->excluded[1] = slice(NULL, 0);
+	p->path = ".params.update.content.text";
+	item_text(d, p->recorded, &d->text[RECORDED]);
+	item_text(d, p->live, &d->text[LIVE]);
+	diff_must(compare_values(c, buf_slice(&d->text[RECORDED]), buf_slice(&d->text[LIVE])));
 }
 
-static int
+static void
 compare_items(struct diff *d, struct section *s, struct diff_item *recorded, struct diff_item *live)
 {
 	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .line = recorded->line};
 	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = (enum acp_side)recorded->from,
 		.what = (enum acp_method)recorded->what, .session = recorded->turn->session->id, .differs = note_difference, .arg = &p};
 	struct msg a, b;
-	int r;
 
-	if (recorded->streamed && live->streamed)
-		r = compare_pieces(&p, &c);
-	else if (item_message(d, recorded, &a) < 0 || item_message(d, live, &b) < 0)
-		r = -1;
-	else
-		r = compare_messages(&c, &a, &b);
-	return r < 0 || p.failed ? -1 : 0;
+	if (recorded->streamed && live->streamed) {
+		compare_pieces(&p, &c);
+		return;
+	}
+	item_message(d, recorded, &a);
+	item_message(d, live, &b);
+	diff_must(compare_messages(&c, &a, &b));
 }
 
 /* --- moved items --- */
@@ -185,7 +169,7 @@ is_unpaired(const struct diff_item *item)
 	return item->request->partner && !item->request->partner->response;
 }
 
-static int
+static void
 note_unpaired(struct diff *d, struct section *s, struct diff_item *item, uint64_t line)
 {
 	struct found f = {
@@ -197,10 +181,10 @@ note_unpaired(struct diff *d, struct section *s, struct diff_item *item, uint64_
 
 	f.item[item_side(item)] = item;
 	s->messages++;
-	return add_found(d, s, &f);
+	add_found(d, s, &f);
 }
 
-static int
+static void
 compare_recorded(struct diff *d, struct section *s, struct diff_item *item)
 {
 	struct found moved = {
@@ -213,14 +197,14 @@ compare_recorded(struct diff *d, struct section *s, struct diff_item *item)
 	};
 
 	if (is_unpaired(item))
-		return note_unpaired(d, s, item, item->line);
+		note_unpaired(d, s, item, item->line);
 	if (!item->partner)
-		return 0;
+		return;
 	s->messages++;
-	if (compare_items(d, s, item, item->partner) < 0)
-		return -1;
+	compare_items(d, s, item, item->partner);
 	/* A response moves with its request. */
-	return item->moved && !(item->request && item->request->moved) ? add_found(d, s, &moved) : 0;
+	if (item->moved && !(item->request && item->request->moved))
+		add_found(d, s, &moved);
 }
 
 /* Compares by the recorded line; an unexpected message has the line of the message before it in its direction. */
@@ -230,7 +214,7 @@ by_line(const struct found *a, const struct found *b)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-int
+void
 compare_section(struct diff *d, struct section *s)
 {
 	const struct turn *a = s->turn[RECORDED], *b = s->turn[LIVE];
@@ -240,16 +224,14 @@ compare_section(struct diff *d, struct section *s)
 	if (a)
 		note_broken_order(a);
 	for (item = a ? a->items : NULL; item; item = item->next)
-		if (compare_recorded(d, s, item) < 0)
-			return -1;
+		compare_recorded(d, s, item);
 	for (item = b ? b->items : NULL; item; item = item->next) {
 		if (item->partner && item->partner->turn == a)
 			line[item->from] = item->partner->line;
-		else if (is_unpaired(item) && note_unpaired(d, s, item, line[item->from]) < 0)
-			return -1;
+		else if (is_unpaired(item))
+			note_unpaired(d, s, item, line[item->from]);
 	}
 	DL_SORT(s->found, by_line);
 	d->messages += s->messages;
 	d->differing += s->differences > 0;
-	return 0;
 }

@@ -28,14 +28,14 @@ by_name(const struct method_time *a, const struct method_time *b)
 	return slice_compare(a->name, b->name);
 }
 
-/* The n samples of a recording, sorted by method and time. The caller frees them. NULL out of memory. */
+/* The n samples of a recording, sorted by method and time. The caller frees them. */
 static struct sample *
 samples_of(const struct file *f, size_t *n)
 {
-	struct sample *s = calloc(f->items.n + 1, sizeof(*s));
+	struct sample *s = diff_array(f->items.n, sizeof(*s));
 
 	*n = 0;
-	for (size_t i = 0; s && f->items.timed && i < f->items.n; i++) {
+	for (size_t i = 0; f->items.timed && i < f->items.n; i++) {
 		const struct item *request = &f->items.at[i];
 
 		if (request->kind != MSG_REQUEST || request->pair == ITEM_NONE || !f->entries[i])
@@ -43,48 +43,46 @@ samples_of(const struct file *f, size_t *n)
 		s[(*n)++] = (struct sample){request->method,
 			f->items.at[request->pair].t > request->t ? f->items.at[request->pair].t - request->t : 0, (uint32_t)i};
 	}
-	if (s)
-		qsort(s, *n, sizeof(*s), by_method);
+	qsort(s, *n, sizeof(*s), by_method);
 	return s;
 }
 
-/* Adds the times of a method that both recordings have. first, n: the samples of each side. 0, or -1 with errno. */
-static int
+/* Adds the times of a method that both recordings have. first, n: the samples of each side. */
+static void
 add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n[SIDES])
 {
 	struct method_time *m = diff_new(d, sizeof(*m));
-	SCOPED struct buf name = {0}, plain = {0}, line = {0};
+	SCOPED struct buf name = {0}, line = {0};
 	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
 	struct msg request;
+	size_t length;
 	double more;
 
-	if (!m || items_message(&d->file[LIVE].items, first[LIVE]->item, &request) < 0 ||
-		text_plain(&plain, json_text(request.method, &name)) < 0 || !(m->name = diff_keep(d, buf_slice(&plain))).p)
-		return -1;
 	for (int side = 0; side < SIDES; side++)
 		m->us[side] = (first[side][(n[side] - 1) / 2].us + first[side][n[side] / 2].us) / 2;
 	more = ((double)m->us[LIVE] / (double)(m->us[RECORDED] ? m->us[RECORDED] : 1) - 1) * 100;
-	if (buf_add_slice(&line, m->name) < 0 || buf_printf(&line, ": %s, %.0f %% %s than %s", people_duration(b, m->us[LIVE]),
-		more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED])) < 0 ||
-		!(m->line = diff_keep(d, buf_slice(&line))).p)
-		return -1;
+	diff_must(items_message(&d->file[LIVE].items, first[LIVE]->item, &request));
+	diff_must(text_plain(&line, json_text(request.method, &name)));
+	length = line.n;
+	diff_must(buf_printf(&line, ": %s, %.0f %% %s than %s", people_duration(b, m->us[LIVE]), more < 0 ? -more : more,
+		more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED])));
+	m->line = diff_keep(d, buf_slice(&line));
+	m->name = slice(m->line.p, length);
 	m->slower = (double)m->us[LIVE] - (double)m->us[RECORDED] > (double)m->us[RECORDED] * d->options->max_slower;
 	d->slower += m->slower;
 	d->ntimes++;
 	LL_PREPEND(d->times, m);
-	return 0;
 }
 
-int
+void
 compare_times(struct diff *d)
 {
 	struct sample *all[SIDES];
 	size_t count[SIDES], at[SIDES] = {0};
-	int r = 0;
 
 	for (int i = 0; i < SIDES; i++)
 		all[i] = samples_of(&d->file[i], &count[i]);
-	while (all[RECORDED] && all[LIVE] && r == 0 && at[RECORDED] < count[RECORDED] && at[LIVE] < count[LIVE]) {
+	while (at[RECORDED] < count[RECORDED] && at[LIVE] < count[LIVE]) {
 		const struct sample *first[SIDES] = {&all[RECORDED][at[RECORDED]], &all[LIVE][at[LIVE]]};
 		uint64_t method = first[RECORDED]->method < first[LIVE]->method ? first[RECORDED]->method : first[LIVE]->method;
 		size_t n[SIDES] = {0};
@@ -95,12 +93,9 @@ compare_times(struct diff *d)
 			at[i] += n[i];
 		}
 		if (n[RECORDED] >= SAMPLES_LEAST && n[LIVE] >= SAMPLES_LEAST)
-			r = add_time(d, first, n);
+			add_time(d, first, n);
 	}
-	if (!all[RECORDED] || !all[LIVE])
-		r = -1;
 	LL_SORT(d->times, by_name);
 	free(all[RECORDED]);
 	free(all[LIVE]);
-	return r;
 }
