@@ -1,5 +1,5 @@
 /* Writes the difference between two texts: the changed lines, with a few equal lines around them. */
-#include "cmd/acp-export/transcript.h"
+#include "cmd/acp-export/transcript_parts.h"
 
 #include <stdlib.h>
 
@@ -20,10 +20,9 @@ struct diff {
 	struct buf *to;
 	size_t same;  /* how many equal lines, since the last change, are not written yet */
 	bool changed; /* there was a change before the equal lines */
-	bool failed;  /* out of memory */
 };
 
-static int
+static void
 split(struct slice text, struct lines *to)
 {
 	struct slice line;
@@ -31,16 +30,15 @@ split(struct slice text, struct lines *to)
 
 	for (; line_next(&text, &line); to->n++) {
 		digest = digest_bytes(line);
-		if (buf_add(&to->at, &line, sizeof(line)) < 0 || buf_add(&to->digests, &digest, sizeof(digest)) < 0)
-			return -1;
+		export_must(buf_add(&to->at, &line, sizeof(line)));
+		export_must(buf_add(&to->digests, &digest, sizeof(digest)));
 	}
-	return 0;
 }
 
 static void
 put(struct diff *d, char sign, struct slice text)
 {
-	d->failed |= buf_add(d->to, &sign, 1) < 0 || buf_add_slice(d->to, text) < 0 || buf_add(d->to, "\n", 1) < 0;
+	export_must(json_format(d->to, "%b%b\n", slice(&sign, 1), text));
 }
 
 /* Writes the equal lines before lines[end]; a gap replaces those that are not close to a change. last: no change follows. */
@@ -60,43 +58,38 @@ end_run(struct diff *d, const struct slice *lines, size_t end, bool last)
 	d->changed = true;
 }
 
-static void
-compare(struct diff *d, const struct lines *old, const struct lines *new)
-{
-	const struct slice *a = (const void *)old->at.p, *b = (const void *)new->at.p;
-	size_t *partner = calloc(old->n + 1, sizeof(*partner)), i, j = 0, to;
-
-	d->failed |= !partner || rows_match((const void *)old->digests.p, old->n, (const void *)new->digests.p, new->n, partner) < 0;
-	for (i = 0; !d->failed && i <= old->n; i++) {
-		/* Two different lines can have the same digest. */
-		if (i < old->n && (partner[i] == ROWS_ALONE || !slice_eq(a[i], b[partner[i]]))) {
-			end_run(d, a, i, false);
-			put(d, DIFF_OLD, a[i]);
-			continue;
-		}
-		for (to = i < old->n ? partner[i] : new->n; j < to; j++) {
-			end_run(d, a, i, false);
-			put(d, DIFF_NEW, b[j]);
-		}
-		d->same += i < old->n;
-		j++;
-	}
-	end_run(d, a, old->n, true);
-	free(partner);
-}
-
-int
+void
 diff_make(struct buf *to, struct slice old, struct slice new)
 {
-	struct lines a = {0}, b = {0};
+	struct lines x = {0}, y = {0};
 	struct diff d = {.to = to};
+	const struct slice *a, *b;
+	size_t *partner, i, j = 0, next;
 
-	d.failed = split(old, &a) < 0 || split(new, &b) < 0;
-	if (!d.failed)
-		compare(&d, &a, &b);
-	buf_free(&a.at);
-	buf_free(&a.digests);
-	buf_free(&b.at);
-	buf_free(&b.digests);
-	return -d.failed;
+	split(old, &x);
+	split(new, &y);
+	a = (const void *)x.at.p;
+	b = (const void *)y.at.p;
+	partner = transcript_new((x.n + 1) * sizeof(*partner));
+	export_must(rows_match((const void *)x.digests.p, x.n, (const void *)y.digests.p, y.n, partner));
+	for (i = 0; i <= x.n; i++) {
+		/* Two different lines can have the same digest. */
+		if (i < x.n && (partner[i] == ROWS_ALONE || !slice_eq(a[i], b[partner[i]]))) {
+			end_run(&d, a, i, false);
+			put(&d, DIFF_OLD, a[i]);
+			continue;
+		}
+		for (next = i < x.n ? partner[i] : y.n; j < next; j++) {
+			end_run(&d, a, i, false);
+			put(&d, DIFF_NEW, b[j]);
+		}
+		d.same += i < x.n;
+		j++;
+	}
+	end_run(&d, a, x.n, true);
+	free(partner);
+	buf_free(&x.at);
+	buf_free(&x.digests);
+	buf_free(&y.at);
+	buf_free(&y.digests);
 }

@@ -86,7 +86,8 @@ html_chart(struct page *p, const struct session *s)
 	size_t paid = 0;
 
 	chart_make(&c, x, CHART_MOST, true);
-	p->failed |= chart_caption(&c, &text, true) < 0 || (c.most_cost > 0 && buf_add_string(&text, " Dashed: the cost.") < 0);
+	chart_caption(&c, &text, true);
+	export_must(buf_add_string(&text, c.most_cost > 0 ? " Dashed: the cost." : ""));
 	for (size_t i = 0; i < c.n; i++) {
 		context[i] = (double)c.column[i] / (double)c.height;
 		cost[i] = c.cost[i] / c.most_cost;
@@ -109,7 +110,8 @@ html_chart(struct page *p, const struct session *s)
 		put_points(p, &c, cost, paid);
 		page_put(p, "\"/>");
 		/* Round an amount halfway up, like the cost in the facts: the double may be a little less than the amount. */
-		p->failed |= buf_printf(&most, "%.4g ", c.most_cost * (1 + 1e-12)) < 0 || buf_add_slice(&most, slice_cut(buf_slice(&x->currency), 8)) < 0;
+		export_must(buf_printf(&most, "%.4g ", c.most_cost * (1 + 1e-12)));
+		export_must(buf_add_slice(&most, slice_cut(buf_slice(&x->currency), 8)));
 		put_label(p, RIGHT + 6, TOP + 4, "cost", buf_slice(&most));
 		put_label(p, RIGHT + 6, BOTTOM + 4, "cost", slice_of("0"));
 	}
@@ -227,12 +229,12 @@ html_timeline(struct page *p, const struct export_turn *turn)
 		if (b.t > b.end)
 			continue;
 		calls += !ask;
-		p->failed |= buf_add(&bars, &b, sizeof(b)) < 0 || buf_add(&edges, &(struct edge){b.t, !ask, ask}, sizeof(struct edge)) < 0 ||
-			buf_add(&edges, &(struct edge){b.end, -!ask, -ask}, sizeof(struct edge)) < 0;
+		export_must(buf_add(&bars, &b, sizeof(b)));
+		export_must(buf_add(&edges, (const struct edge[]){{b.t, !ask, ask}, {b.end, -!ask, -ask}}, 2 * sizeof(struct edge)));
 	}
 	bar = (const void *)bars.p;
 	n = bars.n / sizeof(*bar);
-	if (n == 0 || turn->end <= turn->t || p->failed)
+	if (n == 0 || turn->end <= turn->t)
 		return;
 	qsort(edges.p, edges.n / sizeof(struct edge), sizeof(struct edge), compare);
 	divide(p, turn, &edges, sums);

@@ -81,10 +81,11 @@ open_format(struct watch *w)
 	struct redact *redact = e->option ? &e->redact : NULL;
 
 	e->trace = (struct trace_export){.format = formats[e->format].trace, .watch = w, .redact = redact};
-	if ((e->paint ? transcript_open(&e->transcript, redact) : trace_export_open(&e->trace)) == 0)
-		return 0;
-	cli_warn(name, "out of memory");
-	return EXIT_FAILED;
+	if (e->paint)
+		transcript_open(&e->transcript, redact);
+	else if (trace_export_open(&e->trace) < 0)
+		cli_no_memory(name);
+	return 0;
 }
 
 /* Stops reading recordings if memory has run out (r < 0). Returns r. */
@@ -103,7 +104,10 @@ begin(struct watch *w, const struct watch_start *start)
 	/* Open sessions and turns go on in the next part of the same stream. */
 	if (start->same)
 		return 0;
-	return check(w, e->paint ? transcript_begin(&e->transcript, start->started) : trace_export_begin(&e->trace, start->started));
+	if (!e->paint)
+		return check(w, trace_export_begin(&e->trace, start->started));
+	transcript_begin(&e->transcript, start->started);
+	return 0;
 }
 
 static int
@@ -112,9 +116,10 @@ message(struct watch *w, const struct message *m, const struct session_message *
 	struct export *e = w->state;
 
 	(void)seen;
-	if (e->paint)
-		return check(w, transcript_see(&e->transcript, m, w->timed));
-	return check(w, trace_export_see(&e->trace, m) < 0 || (e->propagate && trace_propagate(&e->trace, m) < 0) ? -1 : 0);
+	if (!e->paint)
+		return check(w, trace_export_see(&e->trace, m) < 0 || (e->propagate && trace_propagate(&e->trace, m) < 0) ? -1 : 0);
+	transcript_see(&e->transcript, m, w->timed);
+	return 0;
 }
 
 static int
@@ -126,7 +131,9 @@ event(struct watch *w, const struct record *r)
 		sessions_lost(e->transcript.sessions);
 	else if (r->kind == RECORD_LOST)
 		span_lost(e->trace.span);
-	return e->paint && r->kind == RECORD_EXIT ? check(w, transcript_exit(&e->transcript, r->t, r->status)) : 0;
+	else if (r->kind == RECORD_EXIT && e->paint)
+		transcript_exit(&e->transcript, r->t, r->status);
+	return 0;
 }
 
 static uint64_t
@@ -146,7 +153,10 @@ finish(struct watch *w, int status)
 	struct export *e = w->state;
 	const struct session *s = NULL, *chosen = NULL;
 
-	w->failed |= (e->paint ? transcript_end(&e->transcript) : trace_export_end(&e->trace)) < 0;
+	if (e->paint)
+		transcript_end(&e->transcript);
+	else
+		w->failed |= trace_export_end(&e->trace) < 0;
 	if (w->failed || !w->any)
 		return status;
 	while (e->paint && e->session && (s = sessions_next(e->transcript.sessions, s)))
@@ -154,10 +164,8 @@ finish(struct watch *w, int status)
 			chosen = s;
 	if (watch_missed(w))
 		return EXIT_USAGE;
-	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_has_lost(&w->out)) {
-		cli_warn(name, "out of memory");
-		return EXIT_FAILED;
-	}
+	if (e->paint)
+		page_write(&e->transcript, chosen, e->paint, &w->out);
 	return status;
 }
 

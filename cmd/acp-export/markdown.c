@@ -38,7 +38,7 @@ end_line(struct page *p)
 static void
 push(struct page *p, struct slice prefix)
 {
-	p->failed |= buf_add_slice(&p->prefix, prefix) < 0;
+	export_must(buf_add_slice(&p->prefix, prefix));
 	page_put_slice(p, prefix);
 	p->line_start = true;
 }
@@ -48,8 +48,6 @@ static void
 pop(struct page *p, size_t n)
 {
 	end_line(p);
-	if (p->failed)
-		return;
 	p->to->n -= n;
 	p->prefix.n -= n;
 }
@@ -78,7 +76,7 @@ put_char(struct page *p, int32_t code)
 	} else if (code == '\t' || text_is_safe(code)) {
 		if (is_markup(p, code))
 			page_put(p, "\\");
-		p->failed |= text_put(p->to, code) < 0;
+		export_must(text_put(p->to, code));
 	} else {
 		n = text_name(name, code);
 		for (size_t i = 0; i < n; i++)
@@ -192,7 +190,7 @@ open_details(struct page *p, const struct box *b)
 
 	page_printf(p, "<details%s>\n<summary>%s", b->open || b->kind == BOX_CHILD ? " open" : "", b->label);
 	if (b->title.n) {
-		p->failed |= text_plain(&title, b->title) < 0;
+		export_must(text_plain(&title, b->title));
 		page_put(p, ": ");
 		for (t = text_of(buf_slice(&title)), at = t.p; (code = text_next(&t)) >= 0; at = t.p) {
 			if (is_reference(p, code))
@@ -271,7 +269,7 @@ put_chart(struct page *p, const struct session *s)
 	for (size_t i = 0; i < c.n; i++)
 		page_put(p, bars[(size_t)((double)c.column[i] / (double)c.height * 7.999)]);
 	page_put(p, "\\\n");
-	p->failed |= chart_caption(&c, &text, false) < 0;
+	chart_caption(&c, &text, false);
 	put_escaped(p, buf_slice(&text), false);
 	end_block(p);
 }
@@ -340,7 +338,7 @@ put_verbatim(struct page *p, struct slice s)
 
 	while ((code = page_next(&t)) >= 0) {
 		if (code == '\t' || code == '\n' || text_is_safe(code))
-			p->failed |= text_put(p->to, code) < 0;
+			export_must(text_put(p->to, code));
 		else
 			page_put_slice(p, slice(name, text_name(name, code)));
 		if (code == '\n')
@@ -412,7 +410,7 @@ open_block(struct page *p, enum markup_block block, unsigned level, struct slice
 	} else if (block == BLOCK_ITEM) {
 		page_put_slice(p, marker);
 		page_put(p, " ");
-		p->failed |= buf_add(&p->prefix, blanks, marker.n + 1) < 0;
+		export_must(buf_add(&p->prefix, blanks, marker.n + 1));
 	} else if (block == BLOCK_QUOTE) {
 		push(p, slice_of("> "));
 	} else if (block == BLOCK_RULE) {

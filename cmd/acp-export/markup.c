@@ -62,43 +62,41 @@ columns_of(struct slice line)
  * Appends a line for md4c. A guard keeps ]: from defining a reference, which md4c would leave out. columns: of the table that the
  * line may belong to, or 0; md4c would leave out cells beyond these columns, so that the bars of such cells are escaped.
  */
-static int
+static void
 add_line(struct buf *to, struct slice line, size_t columns)
 {
-	size_t bars = 0, i, last = line.n;
+	size_t bars = 0, last = line.n;
 	bool begun = false;
-	int r = 0;
 
 	while (last > 0 && is_one_of(line.p[last - 1], " \t\r\n"))
 		last--;
-	for (i = 0; i < line.n && r == 0; i++) {
+	for (size_t i = 0; i < line.n; i++) {
 		if (columns && line.p[i] == '\\' && i + 1 < line.n && line.p[i + 1] == '|') {
-			r = buf_add(to, (const char[]){BAR, '\\', '|'}, 3);
+			export_must(buf_add(to, (const char[]){BAR, '\\', '|'}, 3));
 			i++;
 			continue;
 		}
 		if (line.p[i] == '|' && columns) {
 			bars += begun;
 			if (bars >= columns && i + 1 < last)
-				r = buf_add(to, (const char[]){HIDE, '\\'}, 2);
+				export_must(buf_add(to, (const char[]){HIDE, '\\'}, 2));
 		}
 		begun |= !is_one_of(line.p[i], " \t>");
-		r |= buf_add(to, &line.p[i], 1);
+		export_must(buf_add(to, &line.p[i], 1));
 		if (line.p[i] == ']' && i + 1 < line.n && line.p[i + 1] == ':')
-			r |= buf_add(to, (const char[]){GUARD}, 1);
+			export_must(buf_add(to, (const char[]){GUARD}, 1));
 	}
-	return r;
 }
 
-static int
+static void
 prepare(struct buf *to, struct slice text)
 {
 	const char *p = text.p, *end = text.p + text.n, *next;
 	size_t columns = 0, found, blank;
 	struct slice line;
-	int r = buf_reserve(to, text.n + text.n / 8 + 1);
 
-	for (; p < end && r == 0; p = next) {
+	export_must(buf_reserve(to, text.n + text.n / 8 + 1));
+	for (; p < end; p = next) {
 		next = memchr(p, '\n', (size_t)(end - p));
 		next = next ? next + 1 : end;
 		line = slice_between(p, next);
@@ -106,10 +104,10 @@ prepare(struct buf *to, struct slice text)
 		for (blank = 0; blank < line.n && (byte_is_space(line.p[blank]) || line.p[blank] == '>'); blank++)
 			;
 		columns = found ? found : blank == line.n ? 0 : columns;
-		r = add_line(to, line, found ? 0 : columns);
+		add_line(to, line, found ? 0 : columns);
 	}
 	/* md4c may look at the byte after the text. */
-	return r || buf_add(to, "", 1);
+	export_must(buf_add(to, "", 1));
 }
 
 /* Returns a text without the bytes that add_line put into it; may be m->word. */
@@ -123,7 +121,7 @@ bare(struct markup *m, struct slice s)
 		if ((s.p[i] == HIDE || (s.p[i] == BAR && !m->in_code)) && i + 1 < s.n && s.p[i + 1] == '\\')
 			i++;
 		else if (s.p[i] != GUARD && s.p[i] != HIDE && s.p[i] != BAR)
-			m->page->failed |= buf_add(&m->word, &s.p[i], 1) < 0;
+			export_must(buf_add(&m->word, &s.p[i], 1));
 	}
 	return buf_slice(&m->word);
 }
@@ -183,7 +181,7 @@ read_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *arg)
 	if (m->left-- == 0)
 		return 1;
 	if (m->in_code) {
-		m->page->failed |= buf_add_slice(&m->code, type == MD_TEXT_NULLCHAR ? slice("", 1) : bare(m, text)) < 0;
+		export_must(buf_add_slice(&m->code, type == MD_TEXT_NULLCHAR ? slice("", 1) : bare(m, text)));
 		return 0;
 	}
 	switch (type) {
@@ -196,7 +194,7 @@ read_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *arg)
 		break;
 	case MD_TEXT_ENTITY:
 		m->word.n = 0;
-		m->page->failed |= add_entity(&m->word, text) < 0;
+		export_must(add_entity(&m->word, text));
 		put_text(m, buf_slice(&m->word));
 		break;
 	case MD_TEXT_CODE:
@@ -219,12 +217,12 @@ attribute(struct markup *m, const MD_ATTRIBUTE *a)
 
 	for (size_t i = 0; a->text && a->substr_offsets[i] < a->size; i++) {
 		part = slice(a->text + a->substr_offsets[i], a->substr_offsets[i + 1] - a->substr_offsets[i]);
-		m->page->failed |= (a->substr_types[i] == MD_TEXT_ENTITY ? add_entity(&raw, part) : buf_add_slice(&raw, part)) < 0;
+		export_must((a->substr_types[i] == MD_TEXT_ENTITY ? add_entity(&raw, part) : buf_add_slice(&raw, part)));
 	}
 	part = bare(m, buf_slice(&raw));
 	if (part.p == raw.p) {
 		m->word.n = 0;
-		m->page->failed |= buf_add_slice(&m->word, part) < 0;
+		export_must(buf_add_slice(&m->word, part));
 	}
 	return buf_slice(&m->word);
 }
@@ -296,7 +294,7 @@ read_code(struct markup *m, const MD_BLOCK_CODE_DETAIL *detail, bool open)
 	m->in_code = open;
 	if (open) {
 		m->code.n = m->info.n = 0;
-		p->failed |= buf_add_slice(&m->info, attribute(m, &detail->info)) < 0;
+		export_must(buf_add_slice(&m->info, attribute(m, &detail->info)));
 		return;
 	}
 	if (!is_language(buf_slice(&m->info))) {
@@ -400,11 +398,9 @@ markup_put(struct page *page, struct slice text)
 	size_t before = page->to->n, prefix = page->prefix.n;
 	struct page saved = *page;
 
-	if (prepare(&m.text, text) < 0) {
-		page->failed = true;
-	} else if (text.n > MOST || md_parse(m.text.p, (MD_SIZE)m.text.n - 1, &parser, &m) != 0) {
+	prepare(&m.text, text);
+	if (text.n > MOST || md_parse(m.text.p, (MD_SIZE)m.text.n - 1, &parser, &m) != 0) {
 		/* The text is too long, or makes far more events than it has bytes, such as cells that a table of many columns lacks. */
-		saved.failed |= page->failed;
 		saved.prefix = page->prefix;
 		*page = saved;
 		page->to->n = before;

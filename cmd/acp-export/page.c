@@ -8,7 +8,7 @@
 void
 page_put_slice(struct page *p, struct slice s)
 {
-	p->failed |= buf_add_slice(p->to, s) < 0;
+	export_must(buf_add_slice(p->to, s));
 }
 
 void
@@ -23,7 +23,7 @@ page_printf(struct page *p, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	p->failed |= buf_vprintf(p->to, format, ap) < 0;
+	export_must(buf_vprintf(p->to, format, ap));
 	va_end(ap);
 }
 
@@ -39,7 +39,7 @@ put_char(struct page *p, int32_t code, bool attribute)
 		return;
 	}
 	if (code == '\n' || code == '\t' || text_is_safe(code)) {
-		p->failed |= text_put(p->to, code) < 0;
+		export_must(text_put(p->to, code));
 		return;
 	}
 	n = text_name(name, code);
@@ -182,20 +182,15 @@ chart_make(struct chart *c, const struct export_session *s, size_t columns, bool
 	}
 }
 
-int
+void
 chart_caption(const struct chart *c, struct buf *to, bool axes)
 {
 	char last[PEOPLE_FIGURE], size[PEOPLE_FIGURE], peak[PEOPLE_FIGURE], width[PEOPLE_FIGURE];
 
-	if (buf_printf(to, "Context: %s", people_count(last, c->last)) < 0 ||
-		(c->size && buf_printf(to, " of %s", people_count(size, c->size)) < 0) || buf_add_string(to, " tokens") < 0 ||
-		(c->size && buf_printf(to, " (%d%%)", usage_percent(c->last, c->size)) < 0) ||
-		(c->peak > c->last && buf_printf(to, ", at most %s", people_count(peak, c->peak)) < 0) ||
-		buf_add(to, ".", 1) < 0)
-		return -1;
-	if (axes)
-		return 0;
-	if (buf_printf(to, " Height: %s", people_count(peak, c->height)) < 0)
-		return -1;
-	return c->seconds > 0 ? buf_printf(to, ", width: %s.", people_duration(width, (uint64_t)(c->seconds * 1e6))) : buf_add(to, ".", 1);
+	export_must(buf_printf(to, c->size ? "Context: %s of %s tokens (%d%%)" : "Context: %s tokens", people_count(last, c->last),
+		people_count(size, c->size), usage_percent(c->last, c->size)));
+	export_must(buf_printf(to, c->peak > c->last ? ", at most %s." : ".", people_count(peak, c->peak)));
+	if (!axes)
+		export_must(buf_printf(to, c->seconds > 0 ? " Height: %s, width: %s." : " Height: %s.", people_count(peak, c->height),
+			people_duration(width, (uint64_t)(c->seconds * 1e6))));
 }

@@ -44,7 +44,6 @@ enum markup_span { SPAN_STRONG, SPAN_EMPHASIS, SPAN_CODE, SPAN_LINK };
 struct page {
 	const struct paint *paint;
 	struct buf *to;
-	bool failed;           /* out of memory */
 	/* The state of walk.c: */
 	const struct transcript *transcript;
 	struct out *out;
@@ -59,7 +58,7 @@ struct page {
 	unsigned depth;        /* how many boxes of sessions are open */
 };
 
-/* The functions of a format append to page.to, and set page.failed when out of memory. Slices are valid during the call. */
+/* The functions of a format append to page.to. Slices are valid during the call. */
 struct paint {
 	void (*begin)(struct page *, struct slice title); /* begins the document; or NULL */
 	const char *end; /* the end of the document */
@@ -88,7 +87,7 @@ extern const struct paint paint_html, paint_markdown;
 /* The style of the HTML page, up to NULL, and the hash of the style for the page's policy; a test checks the hash. */
 extern const char *const html_style[], html_style_hash[];
 
-/* These append to the page, and set page.failed when out of memory. */
+/* These append to the page. */
 void page_put(struct page *, const char *);
 void page_put_slice(struct page *, struct slice);
 void page_printf(struct page *, const char *, ...) __attribute__((format(printf, 2, 3)));
@@ -108,8 +107,8 @@ void markup_put(struct page *, struct slice text);
 
 /* Returns the name of a tool call, plain; valid until the next call. */
 struct slice page_tool_name(struct page *, const struct item *);
-/* Writes the transcript with this paint. chosen: the only session to write, or NULL: all. 0, or -1 when memory or output failed. */
-int page_write(const struct transcript *, const struct session *chosen, const struct paint *, struct out *);
+/* Writes the transcript with this paint. chosen: the only session to write, or NULL: all. */
+void page_write(const struct transcript *, const struct session *chosen, const struct paint *, struct out *);
 
 /* chart and timeline of paint_html: figures in SVG. */
 void html_chart(struct page *, const struct session *);
@@ -128,8 +127,7 @@ struct chart {
 };
 /* Fills the chart with 2 to CHART_MOST columns. whole: the chart covers all turns, not only the time from first to last report. */
 void chart_make(struct chart *, const struct export_session *, size_t columns, bool whole);
-/* Appends "Context: 12.3K of 200K tokens (6%), at most 15.0K." and, without axes, " Height: 20K, width: 4m05s." Returns 0, or -1
-   when out of memory. */
-int chart_caption(const struct chart *, struct buf *to, bool axes);
+/* Appends "Context: 12.3K of 200K tokens (6%), at most 15.0K." and, without axes, " Height: 20K, width: 4m05s." */
+void chart_caption(const struct chart *, struct buf *to, bool axes);
 
 #endif

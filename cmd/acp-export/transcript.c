@@ -21,13 +21,12 @@ clean(struct transcript *t, struct message *m, struct msg *inner)
 	t->params = t->redact->all_texts ? slice(NULL, 0) : inner->params;
 	if (t->params.p && inner->what == ACP_SESSION_UPDATE && acp_chunk(inner->params, &chunk))
 		return;
-	if (redact_line(t->redact, m->msg.text, &m->line) < 0)
-		t->failed = true;
-	else if (m->line.p != m->msg.text.p)
+	export_must(redact_line(t->redact, m->msg.text, &m->line));
+	if (m->line.p != m->msg.text.p)
 		msg_scan(m->line, &m->msg, NULL);
 }
 
-int
+void
 transcript_see(struct transcript *t, const struct message *original, bool timed)
 {
 	const struct session_message *seen;
@@ -39,21 +38,20 @@ transcript_see(struct transcript *t, const struct message *original, bool timed)
 	t->params = slice(NULL, 0);
 	if (t->redact)
 		clean(t, &m, &inner);
-	if (t->failed || sessions_see(t->sessions, &m, &seen) < 0)
-		return -1;
+	export_must(sessions_see(t->sessions, &m, &seen));
 	t->now = seen->message.t;
 	if (!seen->copy)
 		transcript_show(t, seen);
 	if (!usage_may_matter(&t->words, original->msg.text))
-		return t->failed ? -1 : 0;
+		return;
 	/* The usage reads the message before redaction: names of agents and models decide how figures are read. */
 	whole = *seen;
 	if (t->redact)
 		whole.message.msg = inner;
-	return usage_message(t->usage, &whole) < 0 || t->failed ? -1 : 0;
+	export_must(usage_message(t->usage, &whole));
 }
 
-int
+void
 transcript_exit(struct transcript *t, uint64_t when, int status)
 {
 	struct session *s = NULL;
@@ -61,13 +59,12 @@ transcript_exit(struct transcript *t, uint64_t when, int status)
 	SCOPED struct buf why = {0};
 
 	if (status == 0)
-		return 0;
+		return;
 	t->now = when > t->now ? when : t->now;
-	t->failed |= buf_printf(&why, "The agent ended: %s.", proc_describe(status, text, sizeof(text))) < 0;
+	export_must(buf_printf(&why, "The agent ended: %s.", proc_describe(status, text, sizeof(text))));
 	while ((s = sessions_next(t->sessions, s)))
 		if (s->turn)
-			transcript_note(t, s, "error", buf_slice(&why));
-	return t->failed ? -1 : 0;
+			transcript_note(t, s, slice_of("error"), buf_slice(&why));
 }
 
 /* --- usage --- */
@@ -93,40 +90,43 @@ count(void *arg, const struct usage_event *e)
 	turn->spent.billed = e->billed;
 	turn->spent.inside = usage_inside(t->usage, e->session->now);
 	for (const struct usage_cost *c = e->session->now->costs; c; c = c->next)
-		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
-			t->failed |= (turn->spent.cost.n && buf_add_string(&turn->spent.cost, " + ") < 0) ||
-				decimal_put_money(added, usage_name(t->usage, c->currency), &turn->spent.cost) < 0;
+		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0) {
+			export_must(buf_add_string(&turn->spent.cost, turn->spent.cost.n ? " + " : ""));
+			export_must(decimal_put_money(added, usage_name(t->usage, c->currency), &turn->spent.cost));
+		}
 }
 
 /* --- secrets that came in pieces --- */
 
-/* Replaces a text by the result of redacting it. e: that of the function of lib/redact. */
+/* Replaces a text by the result of redacting it. */
 static void
-put_redacted(struct transcript *t, struct buf *text, int e, struct slice result)
+replace(struct buf *text, struct slice result)
 {
-	if (e < 0) {
-		t->failed = true;
-	} else if (result.p != text->p) {
-		text->n = 0;
-		t->failed |= buf_add_slice(text, result) < 0;
-	}
+	if (result.p == text->p)
+		return;
+	text->n = 0;
+	export_must(buf_add_slice(text, result));
 }
 
-/* The chunks of a text may be in several items, with others between them. */
+/* Redacts the text and the content of an item. The chunks of a text may be in several items, with others between them. */
 static void
 redact_item(struct transcript *t, const struct session *s, struct item *item)
 {
+	struct buf *text = &item->text, *content = &item->field[FIELD_CONTENT];
 	SCOPED struct buf id = {0};
-	struct slice result;
+	struct slice result = buf_slice(text);
 
-	if (item->text.n && !item->whole && item->kind <= ITEM_THOUGHT) {
-		t->failed |= buf_printf(&id, "%s %d ", s->id, (int)item->kind) < 0 || buf_add_slice(&id, buf_slice(&item->id)) < 0;
-		put_redacted(t, &item->text, redact_next(t->redact, buf_slice(&id), buf_slice(&item->text), &result), result);
-	} else if (item->text.n) {
-		put_redacted(t, &item->text, redact_plain(t->redact, buf_slice(&item->text), 0, &result), result);
+	if (text->n && !item->whole && item->kind <= ITEM_THOUGHT) {
+		export_must(json_format(&id, "%s %u %b", s->id, (uint64_t)item->kind, buf_slice(&item->id)));
+		export_must(redact_next(t->redact, buf_slice(&id), buf_slice(text), &result));
+	} else if (text->n) {
+		export_must(redact_plain(t->redact, buf_slice(text), 0, &result));
 	}
-	if (item->kind == ITEM_TOOL && item->field[FIELD_CONTENT].n)
-		put_redacted(t, &item->field[FIELD_CONTENT], redact_line(t->redact, buf_slice(&item->field[FIELD_CONTENT]), &result), result);
+	replace(text, result);
+	if (item->kind == ITEM_TOOL && content->n) {
+		export_must(redact_line(t->redact, buf_slice(content), &result));
+		replace(content, result);
+	}
 }
 
 static void
@@ -142,14 +142,16 @@ redact_all(struct transcript *t)
 			for (struct item *item = turn->items; item; item = item->next)
 				redact_item(t, s, item);
 		for (struct terminal *terminal = x->terminals; terminal; terminal = terminal->hh.next)
-			if (terminal->output.n)
-				put_redacted(t, &terminal->output, redact_plain(t->redact, buf_slice(&terminal->output), 0, &result), result);
+			if (terminal->output.n) {
+				export_must(redact_plain(t->redact, buf_slice(&terminal->output), 0, &result));
+				replace(&terminal->output, result);
+			}
 	}
 }
 
 /* --- recordings --- */
 
-int
+void
 transcript_open(struct transcript *t, struct redact *redact)
 {
 	static const struct session_limits limits = {.sessions = SIZE_MAX, .calls = SIZE_MAX, .bytes = SIZE_MAX, .keep = true};
@@ -161,28 +163,26 @@ transcript_open(struct transcript *t, struct redact *redact)
 	usage_words(&t->words);
 	t->usage = usage_new(&spec);
 	t->sessions = sessions_new(transcript_event, t, &limits);
-	return t->usage && t->sessions ? 0 : -1;
+	export_must(t->usage && t->sessions ? 0 : -1);
 }
 
-int
+void
 transcript_begin(struct transcript *t, double started)
 {
 	sessions_begin(t->sessions);
 	t->started = started;
 	t->now = 0;
-	t->failed |= usage_begin(t->usage, started) < 0;
-	return t->failed ? -1 : 0;
+	export_must(usage_begin(t->usage, started));
 }
 
-int
+void
 transcript_end(struct transcript *t)
 {
 	sessions_end(t->sessions);
-	t->failed |= usage_end(t->usage) < 0;
-	if (t->redact && !t->redact->all_texts && !t->failed)
+	export_must(usage_end(t->usage));
+	if (t->redact && !t->redact->all_texts)
 		redact_all(t);
 	usage_sort(t->usage);
-	return t->failed ? -1 : 0;
 }
 
 void

@@ -6,6 +6,12 @@
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
+/* Ends the process out of memory: a page is made from recordings, and nothing of it has been written before all are read. */
+_Noreturn void export_no_memory(void);
+/* The same if r is below 0, as functions return it out of memory. */
+void export_must(int r);
+#define uthash_nonfatal_oom(element) export_no_memory()
+
 #include "lib/redact/redact.h"
 #include "lib/session/session.h"
 #include "lib/usage/usage.h"
@@ -114,23 +120,25 @@ struct transcript {
 	double started;
 	uint64_t now;             /* the time of the current message, us */
 	struct slice params;      /* the params of the current message before redaction; p NULL: they are redacted at once */
-	bool timed, failed;       /* timed: a recording has times; failed: out of memory */
+	bool timed;               /* a recording has times */
 };
 
-/* Makes an empty transcript. redact stays the caller's, or is NULL. These functions return 0, or -1 if memory ever ran out. */
-int transcript_open(struct transcript *, struct redact *);
+/* Makes an empty transcript. redact stays the caller's, or is NULL. */
+void transcript_open(struct transcript *, struct redact *);
 void transcript_free(struct transcript *);
 /* Starts a recording. started: seconds since 1970; 0: not known. */
-int transcript_begin(struct transcript *, double started);
+void transcript_begin(struct transcript *, double started);
 /* Reads a message, before redaction. timed: the time of the message is known. */
-int transcript_see(struct transcript *, const struct message *, bool timed);
+void transcript_see(struct transcript *, const struct message *, bool timed);
 /* Notes in each open turn that the agent failed. status: as from waitpid; 0 is not noted. */
-int transcript_exit(struct transcript *, uint64_t t, int status);
+void transcript_exit(struct transcript *, uint64_t t, int status);
 /* Ends what is open, and redacts texts that came in pieces. To be called when everything has been read. */
-int transcript_end(struct transcript *);
+void transcript_end(struct transcript *);
 
 /* Returns the value at a path ("a.b") of an object if it has this type; otherwise p is NULL. */
 struct slice transcript_get(struct slice object, const char *path, enum json_type);
+/* Appends the plain text of a JSON string; of another value nothing. */
+void transcript_add_plain(struct buf *, struct slice string);
 
 /* --- the difference between two texts, line by line --- */
 
@@ -142,7 +150,7 @@ struct diff_line {
 	size_t skipped;      /* DIFF_GAP: how many lines were left out */
 };
 
-/* Appends changed lines, with equal lines around them: a sign, and the text, or of a gap the number. 0, or -1 out of memory. */
-int diff_make(struct buf *to, struct slice old, struct slice new);
+/* Appends changed lines, with equal lines around them: a sign, and the text, or of a gap the number. */
+void diff_make(struct buf *to, struct slice old, struct slice new);
 
 #endif

@@ -3,7 +3,31 @@
 
 #include <stdlib.h>
 
+#include "lib/base/cli_line.h"
+
 /* --- values --- */
+
+void
+export_no_memory(void)
+{
+	cli_no_memory("acp-export");
+}
+
+void
+export_must(int r)
+{
+	if (r < 0)
+		export_no_memory();
+}
+
+void *
+transcript_new(size_t size)
+{
+	void *new = calloc(1, size);
+
+	export_must(new ? 0 : -1);
+	return new;
+}
 
 struct slice
 transcript_get(struct slice object, const char *path, enum json_type type)
@@ -14,27 +38,26 @@ transcript_get(struct slice object, const char *path, enum json_type type)
 }
 
 void
-transcript_set(struct transcript *t, struct buf *to, struct slice json)
+transcript_set(struct buf *to, struct slice json)
 {
 	if (!json.p || json_type(json) == JSON_NULL)
 		return;
 	to->n = 0;
-	t->failed |= buf_add_slice(to, json) < 0;
+	export_must(buf_add_slice(to, json));
 }
 
 void
-transcript_add_plain(struct transcript *t, struct buf *to, struct slice string)
+transcript_add_plain(struct buf *to, struct slice string)
 {
-	t->failed |= json_type(string) == JSON_STRING && json_unescape(string, to) < 0;
+	if (json_type(string) == JSON_STRING)
+		export_must(json_unescape(string, to));
 }
 
 void
-transcript_set_plain(struct transcript *t, struct buf *to, struct slice string)
+transcript_set_plain(struct buf *to, struct slice string)
 {
-	if (json_type(string) != JSON_STRING)
-		return;
-	to->n = 0;
-	transcript_add_plain(t, to, string);
+	to->n = json_type(string) == JSON_STRING ? 0 : to->n;
+	transcript_add_plain(to, string);
 }
 
 /* --- turns and items --- */
@@ -42,12 +65,8 @@ transcript_set_plain(struct transcript *t, struct buf *to, struct slice string)
 struct export_turn *
 transcript_new_turn(struct transcript *t, struct export_session *x, enum turn_kind kind)
 {
-	struct export_turn *turn = calloc(1, sizeof(*turn));
+	struct export_turn *turn = transcript_new(sizeof(*turn));
 
-	if (!turn) {
-		t->failed = true;
-		return NULL;
-	}
 	turn->kind = kind;
 	turn->t = turn->end = t->now;
 	turn->started = t->started;
@@ -76,12 +95,8 @@ transcript_turn(struct transcript *t, const struct session *s)
 struct item *
 transcript_item(struct transcript *t, struct export_turn *turn, enum item_kind kind)
 {
-	struct item *item = turn ? calloc(1, sizeof(*item)) : NULL;
+	struct item *item = transcript_new(sizeof(*item));
 
-	if (!item) {
-		t->failed = true;
-		return NULL;
-	}
 	item->kind = kind;
 	item->t = item->end = turn->end = t->now;
 	if (turn->last)
@@ -93,12 +108,12 @@ transcript_item(struct transcript *t, struct export_turn *turn, enum item_kind k
 }
 
 void
-transcript_note(struct transcript *t, const struct session *s, const char *severity, struct slice text)
+transcript_note(struct transcript *t, const struct session *s, struct slice severity, struct slice text)
 {
 	struct item *item = transcript_item(t, transcript_turn(t, s), ITEM_NOTE);
 
-	if (item)
-		t->failed |= buf_add_slice(&item->text, text) < 0 || buf_add_string(&item->field[FIELD_KIND], severity) < 0;
+	export_must(buf_add_slice(&item->text, text));
+	export_must(buf_add_slice(&item->field[FIELD_KIND], severity));
 }
 
 struct item *
@@ -107,7 +122,8 @@ transcript_work(struct transcript *t, const struct session *s, enum item_kind ki
 	struct export_turn *turn = transcript_turn(t, s), *root = open ? open->data : NULL;
 	struct item *item = transcript_item(t, turn, kind);
 
-	if (item)
-		t->failed |= buf_add(&turn->work, &item, sizeof(item)) < 0 || (root && root != turn && buf_add(&root->work, &item, sizeof(item)) < 0);
+	export_must(buf_add(&turn->work, &item, sizeof(item)));
+	if (root && root != turn)
+		export_must(buf_add(&root->work, &item, sizeof(item)));
 	return item;
 }

@@ -19,9 +19,9 @@ begin_turn(struct transcript *t, const struct session_event *e)
 	if (!e->session->history)
 		x->loose = NULL;
 	turn = e->turn->data = transcript_new_turn(t, x, e->turn->prompted ? TURN_PROMPTED : TURN_WORK);
-	if (!turn || !e->turn->prompted)
+	if (!e->turn->prompted)
 		return;
-	transcript_add_plain(t, &turn->prompt, acp_prompt_text(t->params));
+	transcript_add_plain(&turn->prompt, acp_prompt_text(t->params));
 	transcript_content(t, e->session, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY),
 		slice(NULL, 0));
 }
@@ -57,20 +57,18 @@ join(struct export_turn *to, struct export_turn *turn)
 }
 
 static void
-end_turn(struct transcript *t, const struct session_event *e)
+end_turn(const struct session_event *e)
 {
 	struct export_turn *turn = e->turn->data, *front = e->session->turn->data;
 
-	if (!turn)
-		return;
-	if (e->turn->joined && front) {
+	if (e->turn->joined) {
 		join(front, turn);
 		return;
 	}
 	turn->ended = !e->turn->unfinished;
 	turn->end = turn->ended ? e->t : turn->end;
-	transcript_set_plain(t, &turn->stop, e->turn->stop);
-	transcript_set(t, &turn->error, e->turn->error);
+	transcript_set_plain(&turn->stop, e->turn->stop);
+	transcript_set(&turn->error, e->turn->error);
 }
 
 /* --- sessions --- */
@@ -86,11 +84,9 @@ is_skipped(const struct session *s)
 static void
 show_child(struct transcript *t, struct session *child)
 {
-	struct item *item = is_skipped(child->parent) ? NULL : transcript_item(t, transcript_turn(t, child->parent), ITEM_CHILD);
-
-	if (!item)
+	if (is_skipped(child->parent))
 		return;
-	item->child = child;
+	transcript_item(t, transcript_turn(t, child->parent), ITEM_CHILD)->child = child;
 	((struct export_session *)child->data)->nested = true;
 }
 
@@ -143,13 +139,13 @@ free_session(struct export_session *x)
 
 /* Ends the task of a sub-agent that reports the state idle. */
 static void
-end_task(struct transcript *t, const struct session_event *e)
+end_task(const struct session_event *e)
 {
 	struct export_session *x = e->session->data;
 
 	if (!e->session->parent || e->turn || !x->loose || !json_string_is(json_get(e->state, acp_state), acp_idle))
 		return;
-	transcript_set_plain(t, &x->loose->stop, json_get(e->state, acp_stop_reason));
+	transcript_set_plain(&x->loose->stop, json_get(e->state, acp_stop_reason));
 	x->loose->kind = TURN_TASK;
 	x->loose->end = e->t;
 	x->loose->ended = true;
@@ -164,8 +160,7 @@ end_connection(struct transcript *t)
 
 	t->agent.n = t->version.n = 0;
 	while ((s = sessions_next(t->sessions, s)))
-		if (s->data)
-			((struct export_session *)s->data)->loose = NULL;
+		((struct export_session *)s->data)->loose = NULL;
 }
 
 /* --- questions --- */
@@ -182,37 +177,35 @@ ask(struct transcript *t, const struct session_event *e)
 	call = call.p ? call : transcript_get(subject, "toolCall", JSON_OBJECT);
 	tool = call.p ? transcript_tool(t, e->session, call) : NULL;
 	e->question->data = item = transcript_work(t, e->session, ITEM_ASK, e->turn);
-	if (!item)
-		return;
-	t->failed |= buf_add_string(&item->field[FIELD_KIND], permission ? "permission" : "elicitation") < 0;
-	transcript_set(t, &item->field[FIELD_TITLE], title);
+	export_must(buf_add_string(&item->field[FIELD_KIND], permission ? "permission" : "elicitation"));
+	transcript_set(&item->field[FIELD_TITLE], title);
 	/* Version 1 has no title, but that of the tool call. */
 	if (tool && title.p)
-		transcript_add_plain(t, &item->text, buf_slice(&tool->field[FIELD_TITLE]));
+		transcript_add_plain(&item->text, buf_slice(&tool->field[FIELD_TITLE]));
 	else if (tool)
-		t->failed |= buf_add_slice(&item->field[FIELD_TITLE], buf_slice(&tool->field[FIELD_TITLE])) < 0;
+		export_must(buf_add_slice(&item->field[FIELD_TITLE], buf_slice(&tool->field[FIELD_TITLE])));
 	else if (permission)
-		transcript_set(t, &item->field[FIELD_INPUT], subject);
+		transcript_set(&item->field[FIELD_INPUT], subject);
 	if (permission && more.p) {
-		t->failed |= item->text.n && buf_add(&item->text, "\n", 1) < 0;
-		transcript_add_plain(t, &item->text, more);
+		export_must(buf_add_string(&item->text, item->text.n ? "\n" : ""));
+		transcript_add_plain(&item->text, more);
 	}
-	transcript_set(t, &item->field[FIELD_CONTENT], transcript_get(params, permission ? "options" : "requestedSchema",
+	transcript_set(&item->field[FIELD_CONTENT], transcript_get(params, permission ? "options" : "requestedSchema",
 		permission ? JSON_ARRAY : JSON_OBJECT));
 }
 
 static void
-end_question(struct transcript *t, const struct session_event *e)
+end_question(const struct session_event *e)
 {
 	struct item *item = e->question->data;
 	const struct msg *m;
 
-	if (!item || e->question->unfinished)
+	if (e->question->unfinished)
 		return;
 	m = &e->message->message.msg;
 	item->ended = true;
 	item->end = e->t;
-	transcript_set(t, &item->field[FIELD_OUTPUT], m->error.p ? m->error : m->result);
+	transcript_set(&item->field[FIELD_OUTPUT], m->error.p ? m->error : m->result);
 }
 
 void
@@ -226,13 +219,14 @@ transcript_event(void *arg, const struct session_event *e)
 	if (e->kind == SESSION_DISCONNECTED)
 		end_connection(t);
 	else if (e->kind == SESSION_BEGAN)
-		t->failed |= !(e->session->data = calloc(1, sizeof(*x)));
-	/* The other events are about a session. Without memory the session has no data. */
-	if (!e->session || !(x = e->session->data))
+		e->session->data = transcript_new(sizeof(*x));
+	if (!e->session)
 		return;
+	x = e->session->data;
 	switch (e->kind) {
 	case SESSION_BEGAN:
-		t->failed |= buf_add_slice(&x->agent, buf_slice(&t->agent)) < 0 || buf_add_slice(&x->version, buf_slice(&t->version)) < 0;
+		export_must(buf_add_slice(&x->agent, buf_slice(&t->agent)));
+		export_must(buf_add_slice(&x->version, buf_slice(&t->version)));
 		if (e->session->parent)
 			show_child(t, e->session);
 		break;
@@ -259,20 +253,20 @@ transcript_event(void *arg, const struct session_event *e)
 		begin_turn(t, e);
 		break;
 	case SESSION_TURN_ENDED:
-		end_turn(t, e);
+		end_turn(e);
 		break;
 	case SESSION_STATE:
-		end_task(t, e);
+		end_task(e);
 		break;
 	case SESSION_CANCEL:
 		if (e->session->turn)
-			transcript_note(t, e->session, "info", slice_of("The user cancelled the turn."));
+			transcript_note(t, e->session, slice_of("info"), slice_of("The user cancelled the turn."));
 		break;
 	case SESSION_ASKED:
 		ask(t, e);
 		break;
 	case SESSION_ANSWERED:
-		end_question(t, e);
+		end_question(e);
 		break;
 	default:
 		break;
@@ -291,13 +285,13 @@ show_response(struct transcript *t, const struct session_message *m)
 	if (r->what == ACP_INITIALIZE) {
 		info = info.p ? info : transcript_get(result, "info", JSON_OBJECT);
 		t->agent.n = t->version.n = 0;
-		transcript_set_plain(t, &t->agent, json_get(info, "name"));
-		transcript_set_plain(t, &t->agent, json_get(info, "title"));
-		transcript_set_plain(t, &t->version, json_get(info, "version"));
+		transcript_set_plain(&t->agent, json_get(info, "name"));
+		transcript_set_plain(&t->agent, json_get(info, "title"));
+		transcript_set_plain(&t->version, json_get(info, "version"));
 	} else if (acp_opens_session(r->what) && result.p && x) {
-		transcript_set_plain(t, &x->cwd, r->cwd);
+		transcript_set_plain(&x->cwd, r->cwd);
 	} else if (m->request->data) {
-		transcript_set_plain(t, m->request->data, json_get(result, "output"));
+		transcript_set_plain(m->request->data, json_get(result, "output"));
 	}
 }
 

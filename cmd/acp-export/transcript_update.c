@@ -32,7 +32,7 @@ struct content {
 	struct item *old;         /* the next item of the content that is replaced; or NULL */
 };
 
-/* Returns an item for a block: the next one of the old content, or else a new one. NULL: out of memory. */
+/* Returns an item for a block: the next one of the old content, or else a new one. */
 static struct item *
 block_item(struct transcript *t, struct content *c, enum item_kind kind)
 {
@@ -45,12 +45,9 @@ block_item(struct transcript *t, struct content *c, enum item_kind kind)
 		return item;
 	}
 	item = transcript_item(t, c->turn ? c->turn : transcript_turn(t, c->session), kind);
-	if (!item || c->id.n == 0)
+	if (c->id.n == 0)
 		return item;
-	if (buf_add_slice(&item->id, c->id) < 0) {
-		t->failed = true;
-		return item;
-	}
+	export_must(buf_add_slice(&item->id, c->id));
 	HASH_FIND(hh, x->messages[c->kind], c->id.p, (unsigned)c->id.n, first);
 	if (first) {
 		first->final->more = item;
@@ -59,11 +56,10 @@ block_item(struct transcript *t, struct content *c, enum item_kind kind)
 	}
 	item->final = item;
 	HASH_ADD_KEYPTR(hh, x->messages[c->kind], item->id.p, (unsigned)item->id.n, item);
-	t->failed |= !item->hh.tbl;
 	return item;
 }
 
-/* Returns the item to which a text is appended. NULL: out of memory. */
+/* Returns the item to which a text is appended. */
 static struct item *
 text_item(struct transcript *t, struct content *c)
 {
@@ -74,8 +70,7 @@ text_item(struct transcript *t, struct content *c)
 		return last;
 	}
 	last = block_item(t, c, c->kind);
-	if (last)
-		last->whole = c->whole;
+	last->whole = c->whole;
 	return last;
 }
 
@@ -89,19 +84,15 @@ add_block(struct transcript *t, struct content *c, struct slice block)
 		return;
 	if (!json_string_is(type, "text")) {
 		item = block_item(t, c, ITEM_BLOCK);
-		if (item)
-			transcript_set(t, &item->field[FIELD_CONTENT], block);
-		if (item)
-			item->by_user = c->kind == ITEM_USER;
+		transcript_set(&item->field[FIELD_CONTENT], block);
+		item->by_user = c->kind == ITEM_USER;
 		return;
 	}
 	t->word.n = 0;
-	transcript_add_plain(t, &t->word, json_get(block, "text"));
+	transcript_add_plain(&t->word, json_get(block, "text"));
 	if (t->word.n == 0 || (c->kind == ITEM_USER && c->echo && repeats_prompt(c->session, buf_slice(&t->word))))
 		return;
-	item = text_item(t, c);
-	if (item)
-		t->failed |= buf_add_slice(&item->text, buf_slice(&t->word)) < 0;
+	export_must(buf_add_slice(&text_item(t, c)->text, buf_slice(&t->word)));
 }
 
 void
@@ -129,7 +120,7 @@ transcript_content(struct transcript *t, const struct session *s, struct export_
 
 /* --- tool calls --- */
 
-/* Returns the item of a call (id: a JSON string); content may come before the call begins. NULL: no id, or out of memory. */
+/* Returns the item of a call (id: a JSON string); content may come before the call begins. NULL: no id. */
 static struct item *
 tool_item(struct transcript *t, const struct session *s, struct slice id)
 {
@@ -143,7 +134,7 @@ tool_item(struct transcript *t, const struct session *s, struct slice id)
 	item = id.n ? x->unannounced : NULL;
 	if (id.n && !(item && slice_eq(buf_slice(&item->id), id))) {
 		item = transcript_work(t, s, ITEM_TOOL, call ? call->turn : NULL);
-		t->failed |= !item || buf_add_slice(&item->id, id) < 0;
+		export_must(buf_add_slice(&item->id, id));
 	}
 	x->unannounced = call ? NULL : item;
 	if (call)
@@ -159,27 +150,28 @@ is_diff(struct slice part)
 
 /* Appends an element to the content of a tool call. The texts of a diff may be whole files; only the lines for pages are kept. */
 static void
-add_part(struct transcript *t, struct item *item, struct slice part)
+add_part(struct item *item, struct slice part)
 {
 	struct slice patch = transcript_get(part, "patch", JSON_OBJECT);
 	struct buf *to = &item->field[FIELD_CONTENT];
 	SCOPED struct buf old = {0}, new = {0}, hunks = {0}, string = {0};
 
 	to->n -= to->n > 0;
-	t->failed |= buf_add_string(to, to->n > 1 ? "," : to->n ? "" : "[") < 0;
+	export_must(buf_add_string(to, to->n > 1 ? "," : to->n ? "" : "["));
 	if (is_diff(part)) {
 		item->changes = true;
 		if (!json_get_string(patch, "text").p) {
-			transcript_add_plain(t, &old, json_get(part, "oldText"));
-			transcript_add_plain(t, &new, json_get(part, "newText"));
-			t->failed |= diff_make(&hunks, buf_slice(&old), buf_slice(&new)) < 0 || json_quote(buf_slice(&hunks), &string) < 0;
+			transcript_add_plain(&old, json_get(part, "oldText"));
+			transcript_add_plain(&new, json_get(part, "newText"));
+			diff_make(&hunks, buf_slice(&old), buf_slice(&new));
+			export_must(json_quote(buf_slice(&hunks), &string));
 		}
-		t->failed |= json_add_object(to, (const struct json_member[]){{"type", slice_of("\"diff\"")}, {"path", json_get(part, "path")},
-			{"patch", patch}, {"hunks", buf_slice(&string)}, {NULL, {NULL, 0}}}) < 0;
+		export_must(json_add_object(to, (const struct json_member[]){{"type", slice_of("\"diff\"")}, {"path", json_get(part, "path")},
+			{"patch", patch}, {"hunks", buf_slice(&string)}, {NULL, {NULL, 0}}}));
 	} else {
-		t->failed |= buf_add_slice(to, part) < 0;
+		export_must(buf_add_slice(to, part));
 	}
-	t->failed |= buf_add(to, "]", 1) < 0;
+	export_must(buf_add(to, "]", 1));
 }
 
 struct item *
@@ -207,13 +199,13 @@ transcript_tool(struct transcript *t, const struct session *s, struct slice upda
 			continue;
 		item->field[i].n = 0;
 		if (i != FIELD_CONTENT) {
-			transcript_set(t, &item->field[i], v);
+			transcript_set(&item->field[i], v);
 			continue;
 		}
 		item->tail = 0;
 		item->changes = false;
 		for (it.in = v; json_item(&it, &part);)
-			add_part(t, item, part);
+			add_part(item, part);
 	}
 	item->end = item->ended ? item->end : t->now;
 	item->ended |= session_status_is_final(json_get(update, "status"));
@@ -242,7 +234,7 @@ show_tool(struct transcript *t, struct session *s, struct slice update)
 	/* Some agents of version 1 send a piece of a terminal's output with the tool call. */
 	output = transcript_terminal(t, s, json_get(delta, "terminal_id"));
 	if (output)
-		transcript_add_plain(t, output, json_get(delta, "data"));
+		transcript_add_plain(output, json_get(delta, "data"));
 }
 
 /* Appends an element to the content of a tool call; a text continues the text before it. */
@@ -263,12 +255,12 @@ show_tool_chunk(struct transcript *t, struct session *s, struct slice update)
 	if (text.p && item->tail) {
 		SCOPED struct buf end = {0};
 
-		t->failed |= buf_add(&end, to->p + to->n - item->tail, item->tail) < 0;
+		export_must(buf_add(&end, to->p + to->n - item->tail, item->tail));
 		to->n -= item->tail;
-		t->failed |= buf_add(to, text.p + 1, text.n - 2) < 0 || buf_add_slice(to, buf_slice(&end)) < 0;
+		export_must(json_format(to, "%b%b", slice(text.p + 1, text.n - 2), buf_slice(&end)));
 		return;
 	}
-	add_part(t, item, content);
+	add_part(item, content);
 	item->tail = text.p ? (size_t)(content.p + content.n - (text.p + text.n)) + 2 : 0;
 }
 
@@ -281,22 +273,16 @@ transcript_terminal(struct transcript *t, const struct session *s, struct slice 
 	struct terminal *terminal;
 
 	t->word.n = 0;
-	transcript_add_plain(t, &t->word, id);
+	transcript_add_plain(&t->word, id);
 	if (t->word.n == 0)
 		return NULL;
 	HASH_FIND(hh, x->terminals, t->word.p, (unsigned)t->word.n, terminal);
 	if (terminal)
 		return &terminal->output;
-	terminal = calloc(1, sizeof(*terminal) + t->word.n);
-	if (terminal) {
-		memcpy(terminal->id, t->word.p, t->word.n);
-		HASH_ADD(hh, x->terminals, id, (unsigned)t->word.n, terminal);
-	}
-	if (terminal && terminal->hh.tbl)
-		return &terminal->output;
-	t->failed = true;
-	free(terminal);
-	return NULL;
+	terminal = transcript_new(sizeof(*terminal) + t->word.n);
+	memcpy(terminal->id, t->word.p, t->word.n);
+	HASH_ADD(hh, x->terminals, id, (unsigned)t->word.n, terminal);
+	return &terminal->output;
 }
 
 /* Replaces the output of a terminal, or appends a piece; both come in base64. */
@@ -311,8 +297,8 @@ show_terminal(struct transcript *t, struct session *s, struct slice update)
 	if (all.p || json_type(json_get(update, "output")) == JSON_NULL)
 		output->n = 0;
 	t->word.n = 0;
-	transcript_add_plain(t, &t->word, all.p ? all : json_get(update, "data"));
-	t->failed |= base64_decode(buf_slice(&t->word), output) < 0;
+	transcript_add_plain(&t->word, all.p ? all : json_get(update, "data"));
+	export_must(base64_decode(buf_slice(&t->word), output));
 }
 
 /* --- plans, usage, notices --- */
@@ -343,13 +329,13 @@ show_plan(struct transcript *t, struct session *s, struct slice update)
 	if (!entries.p && !text.p)
 		return;
 	item = find_plan(turn, id);
-	if (!item && (item = transcript_item(t, turn, ITEM_PLAN)))
-		t->failed |= buf_add_slice(&item->id, id) < 0;
-	if (!item)
-		return;
+	if (!item) {
+		item = transcript_item(t, turn, ITEM_PLAN);
+		export_must(buf_add_slice(&item->id, id));
+	}
 	item->text.n = item->field[FIELD_CONTENT].n = 0;
-	transcript_set(t, &item->field[FIELD_CONTENT], entries);
-	transcript_add_plain(t, &item->text, text);
+	transcript_set(&item->field[FIELD_CONTENT], entries);
+	transcript_add_plain(&item->text, text);
 }
 
 static void
@@ -374,14 +360,14 @@ show_usage(struct transcript *t, struct session *s, struct slice update)
 	if (!json_u64(transcript_get(update, "size", JSON_NUMBER), &sample.size))
 		sample.size = 0;
 	if (x->currency.n == 0)
-		transcript_add_plain(t, &x->currency, currency);
+		transcript_add_plain(&x->currency, currency);
 	/* The cost is only for the chart, so that an amount of more digits than fit is ignored. */
 	if (amount.n && amount.n < sizeof(digits) && slice_eq(json_text(currency, &t->word), buf_slice(&x->currency))) {
 		memcpy(digits, amount.p, amount.n);
 		sample.cost = strtod(digits, NULL);
 		sample.cost = sample.cost >= 0 && sample.cost < 1e15 ? sample.cost : -1;
 	}
-	t->failed |= buf_add(&x->samples, &sample, sizeof(sample)) < 0;
+	export_must(buf_add(&x->samples, &sample, sizeof(sample)));
 }
 
 static void
@@ -389,9 +375,9 @@ show_mode(struct transcript *t, struct session *s, struct slice update)
 {
 	SCOPED struct buf text = {0};
 
-	t->failed |= buf_add_string(&text, "Mode: ") < 0;
-	transcript_add_plain(t, &text, json_get(update, "currentModeId"));
-	transcript_note(t, s, "info", buf_slice(&text));
+	export_must(buf_add_string(&text, "Mode: "));
+	transcript_add_plain(&text, json_get(update, "currentModeId"));
+	transcript_note(t, s, slice_of("info"), buf_slice(&text));
 }
 
 /* Sets the title of the session, or of the session that a subagent_update names. */
@@ -402,7 +388,7 @@ show_title(struct transcript *t, struct session *s, struct slice update)
 	const struct session *named = id.p ? sessions_find(t->sessions, id) : s;
 
 	if (named)
-		transcript_set_plain(t, &((struct export_session *)named->data)->title, json_get(update, "title"));
+		transcript_set_plain(&((struct export_session *)named->data)->title, json_get(update, "title"));
 }
 
 static void
@@ -411,40 +397,34 @@ show_notice(struct transcript *t, struct session *s, struct slice update)
 	struct slice more = json_get_string(update, "description");
 	SCOPED struct buf text = {0}, severity = {0};
 
-	transcript_add_plain(t, &text, json_get(update, "title"));
-	t->failed |= more.p && buf_add(&text, "\n", 1) < 0;
-	transcript_add_plain(t, &text, more);
-	transcript_set_plain(t, &severity, json_get(update, "severity"));
-	if (!buf_string(&severity))
-		t->failed = true;
-	else
-		transcript_note(t, s, severity.p, buf_slice(&text));
+	transcript_add_plain(&text, json_get(update, "title"));
+	export_must(buf_add_string(&text, more.p ? "\n" : ""));
+	transcript_add_plain(&text, more);
+	transcript_set_plain(&severity, json_get(update, "severity"));
+	transcript_note(t, s, buf_slice(&severity), buf_slice(&text));
 }
 
 /* Sets the status of a compaction, and the summary, which may come whole or in pieces. */
 static void
 show_compaction(struct transcript *t, struct session *s, struct slice update)
 {
-	struct slice id = json_get_string(update, "compactionId"), summary = json_get(update, "summary"), key, block;
+	struct slice id = json_get_string(update, "compactionId"), summary = json_get(update, "summary"), block;
 	struct export_session *x = s->data;
 	struct item *item = x->compaction;
 	struct json_iter it = {.in = summary};
 
 	if (!item || !slice_eq(buf_slice(&item->id), id)) {
 		x->compaction = item = transcript_item(t, transcript_turn(t, s), ITEM_COMPACTION);
-		t->failed |= !item || buf_add_slice(&item->id, id) < 0;
+		export_must(buf_add_slice(&item->id, id));
 	}
-	if (!item)
-		return;
-	transcript_set(t, &item->field[FIELD_STATUS], json_get_string(update, "status"));
+	transcript_set(&item->field[FIELD_STATUS], json_get_string(update, "status"));
 	if (summary.p)
 		item->text.n = 0;
-	if (json_type(summary) == JSON_ARRAY)
-		while (json_next(&it, &key, &block)) {
-			t->failed |= item->text.n && buf_add(&item->text, "\n", 1) < 0;
-			transcript_add_plain(t, &item->text, json_get_string(block, "text"));
-		}
-	transcript_add_plain(t, &item->text, transcript_get(pieces_of(t, update), "content.text", JSON_STRING));
+	while (json_item(&it, &block)) {
+		export_must(buf_add_string(&item->text, item->text.n ? "\n" : ""));
+		transcript_add_plain(&item->text, json_get_string(block, "text"));
+	}
+	transcript_add_plain(&item->text, transcript_get(pieces_of(t, update), "content.text", JSON_STRING));
 }
 
 /* A message to a sub-agent begins a task, as its prompt. A message to a parent is left out: the sub-agent's texts have it. */

@@ -17,7 +17,7 @@ plain(struct page *p, struct slice json)
 	if (json.n == 0 || json_type(json) != JSON_STRING)
 		return json;
 	p->word.n = 0;
-	p->failed |= json_unescape(json, &p->word) < 0;
+	export_must(json_unescape(json, &p->word));
 	return buf_slice(&p->word);
 }
 
@@ -77,9 +77,11 @@ put_placeholder(struct page *p, struct slice block, size_t size)
 	SCOPED struct buf text = {0};
 	char bytes[PEOPLE_FIGURE];
 
-	p->failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
-		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
-		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
+	export_must(buf_add(&text, "[", 1));
+	transcript_add_plain(&text, type);
+	export_must(buf_add_string(&text, mime.p ? " " : ""));
+	transcript_add_plain(&text, mime);
+	export_must(buf_printf(&text, size ? ", %s]" : "]", people_bytes(bytes, size)));
 	p->paint->line(p, LINE_PLAIN, "text", buf_slice(&text));
 }
 
@@ -88,7 +90,7 @@ put_link_block(struct page *p, struct slice uri, struct slice name)
 {
 	SCOPED struct buf url = {0};
 
-	p->failed |= json_unescape(uri, &url) < 0;
+	transcript_add_plain(&url, uri);
 	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
 	if (page_is_link(buf_slice(&url)))
 		p->paint->span(p, SPAN_LINK, buf_slice(&url), true);
@@ -143,10 +145,10 @@ put_diff(struct page *p, struct slice part)
 			line = (struct diff_line){.sign = (enum diff_sign)*text.p, .text = slice(text.p + 1, text.n - 1)};
 		if (line.sign == DIFF_GAP && json_u64(line.text, &skipped))
 			line = (struct diff_line){.sign = DIFF_GAP, .skipped = (size_t)skipped};
-		p->failed |= buf_add(&lines, &line, sizeof(line)) < 0;
+		export_must(buf_add(&lines, &line, sizeof(line)));
 	}
-	if (path.p && !patch.p)
-		p->failed |= json_unescape(path, &name) < 0;
+	if (!patch.p)
+		transcript_add_plain(&name, path);
 	p->paint->diff(p, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
 }
 
@@ -183,7 +185,7 @@ put_raw(struct page *p, const char *label, struct slice json, bool open)
 	if (json_type(json) == JSON_STRING) {
 		p->paint->code(p, slice(NULL, 0), plain(p, json));
 	} else {
-		p->failed |= json_indent(&text, json, 0, buf_add_slice) < 0;
+		export_must(json_indent(&text, json, 0, buf_add_slice));
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
 	}
 	p->paint->close(p, &box);
@@ -336,8 +338,8 @@ put_compaction(struct page *p, const struct item *item)
 	if (runs && !item->text.n)
 		return;
 	how = plain(p, status);
-	p->failed |= json_format(&text, "The context was compacted%s%b%s%b", status.n ? ": " : "", how, item->text.n ? "\n" : "",
-		buf_slice(&item->text)) < 0;
+	export_must(json_format(&text, "The context was compacted%s%b%s%b", status.n ? ": " : "", how, item->text.n ? "\n" : "",
+		buf_slice(&item->text)));
 	p->paint->line(p, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
@@ -383,14 +385,15 @@ put_item(struct page *p, const struct session *s, const struct export_turn *turn
 }
 
 static void
-add_part(struct page *p, struct buf *to, const char *format, const char *value)
+add_part(struct buf *to, const char *format, const char *value)
 {
-	p->failed |= (to->n && buf_add_string(to, " · ") < 0) || buf_printf(to, format, value) < 0;
+	export_must(buf_add_string(to, to->n ? " · " : ""));
+	export_must(buf_printf(to, format, value));
 }
 
 /* Appends the tokens, by kinds that do not overlap. lower: the total is a lower bound. */
 static void
-add_tokens(struct page *p, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
+add_tokens(struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
 {
 	static const struct {
 		enum usage_type type;
@@ -404,9 +407,9 @@ add_tokens(struct page *p, struct buf *to, const struct usage_sums *sums, uint8_
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (n[kinds[i].type] > 0) {
 			people_count(count, n[kinds[i].type] > UINT64_MAX ? UINT64_MAX : (uint64_t)n[kinds[i].type]);
-			add_part(p, to, kinds[i].format, count);
+			add_part(to, kinds[i].format, count);
 			if (lower && kinds[i].type == USAGE_TOTAL)
-				p->failed |= buf_add_string(to, " or more") < 0;
+				export_must(buf_add_string(to, " or more"));
 		}
 }
 
@@ -416,7 +419,7 @@ put_error(struct page *p, struct slice error)
 	struct slice message = json_get_string(error, "message"), code = transcript_get(error, "code", JSON_NUMBER), why = plain(p, message);
 	SCOPED struct buf text = {0};
 
-	p->failed |= json_format(&text, "Error%s%b%s%b", code.p ? " " : "", code, message.p ? ": " : "", why) < 0;
+	export_must(json_format(&text, "Error%s%b%s%b", code.p ? " " : "", code, message.p ? ": " : "", why));
 	p->paint->line(p, LINE_NOTE, "error", buf_slice(&text));
 	put_raw(p, "Details", json_get(error, "data"), false);
 }
@@ -432,20 +435,20 @@ put_foot(struct page *p, const struct export_turn *turn)
 	if (turn->stop.n) {
 		state = slice_is(buf_slice(&turn->stop), "end_turn") ? "completed" : slice_is(buf_slice(&turn->stop), "cancelled") ?
 			"cancelled" : "failed";
-		p->failed |= (turn->kind == TURN_TASK && buf_add_string(&text, "idle: ") < 0) || buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
+		export_must(json_format(&text, turn->kind == TURN_TASK ? "idle: %b" : "%b", buf_slice(&turn->stop)));
 	} else if (turn->error.n) {
 		state = "failed";
-		add_part(p, &text, "%s", "error");
+		add_part(&text, "%s", "error");
 	} else if (turn->kind <= TURN_WORK && (turn->ended || turn->kind == TURN_PROMPTED)) {
 		state = turn->ended ? "completed" : "cancelled";
-		add_part(p, &text, "%s", turn->ended ? "ended" : "no response");
+		add_part(&text, "%s", turn->ended ? "ended" : "no response");
 	}
 	if (p->transcript->timed && turn->end > turn->t)
-		add_part(p, &text, "%s", people_duration(length, turn->end - turn->t));
+		add_part(&text, "%s", people_duration(length, turn->end - turn->t));
 	if (spent->known)
-		add_tokens(p, &text, &spent->billed, spent->inside, spent->lower);
+		add_tokens(&text, &spent->billed, spent->inside, spent->lower);
 	if (spent->cost.n)
-		p->failed |= json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)) < 0;
+		export_must(json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)));
 	if (text.n)
 		p->paint->line(p, LINE_FOOT, state, buf_slice(&text));
 }
@@ -476,9 +479,7 @@ put_turn(struct page *p, const struct session *s, const struct export_turn *turn
 	p->paint->close(p, &box);
 	/* Write the output after each turn, so that memory does not hold the whole page. */
 	out_end_record(p->out, 0);
-	if (out_has_lost(p->out))
-		p->failed = true;
-	else
+	if (!out_has_lost(p->out))
 		out_print_if_large(p->out);
 }
 
@@ -498,7 +499,7 @@ put_model(struct page *p, struct slice model)
 	struct redact redact = {0};
 
 	if (p->transcript->redact)
-		p->failed |= redact_plain(&redact, model, 0, &model) < 0;
+		export_must(redact_plain(&redact, model, 0, &model));
 	put_fact(p, "Model", model);
 	redact_free(&redact);
 }
@@ -512,12 +513,11 @@ put_spent(struct page *p, const struct session *s)
 	SCOPED struct buf text = {0};
 
 	if (us && usage_figures_family(u, us, &figures) == 0) {
-		add_tokens(p, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
+		add_tokens(&text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
 		put_fact(p, "Tokens", buf_slice(&text));
 		text.n = 0;
 		for (size_t i = 0; i < figures.ncosts; i++)
-			p->failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
-				usage_money_put(u, &figures.costs[i], &text) < 0;
+			export_must(-(buf_add_string(&text, i ? " + " : "") || usage_money_put(u, &figures.costs[i], &text)));
 		put_fact(p, "Cost", buf_slice(&text));
 		put_model(p, usage_name(u, us->model));
 	}
@@ -536,7 +536,7 @@ put_facts(struct page *p, const struct session *s)
 	struct tm tm;
 
 	p->paint->open(p, &box);
-	p->failed |= json_format(&text, x->version.n ? "%b %b" : "%b", buf_slice(&x->agent), buf_slice(&x->version)) < 0;
+	export_must(json_format(&text, x->version.n ? "%b %b" : "%b", buf_slice(&x->agent), buf_slice(&x->version)));
 	if (!s->parent)
 		put_fact(p, "Agent", buf_slice(&text));
 	if (first && first->started > 0 && p->transcript->timed && gmtime_r(&seconds, &tm) &&
@@ -575,7 +575,7 @@ put_session(struct page *p, struct session *s)
 	p->paint->open(p, &box);
 	p->depth++;
 	put_facts(p, s);
-	for (const struct export_turn *turn = x->turns; turn && !p->failed; turn = turn->next) {
+	for (const struct export_turn *turn = x->turns; turn && !out_has_lost(p->out); turn = turn->next) {
 		/* The items of a prompt that joined are in another turn. A session that was resumed has an empty history. */
 		if (!turn->items && (turn->kind == TURN_JOINED || turn->kind == TURN_HISTORY))
 			continue;
@@ -616,7 +616,7 @@ put_contents(struct page *p, const struct session *chosen)
 	p->paint->close(p, &box);
 }
 
-int
+void
 page_write(const struct transcript *t, const struct session *chosen, const struct paint *paint, struct out *out)
 {
 	struct page p = {.paint = paint, .to = out_buf(out), .line_start = true, .transcript = t, .out = out};
@@ -640,5 +640,4 @@ page_write(const struct transcript *t, const struct session *chosen, const struc
 	out_end_record(out, 0);
 	buf_free(&p.word);
 	buf_free(&p.prefix);
-	return p.failed ? -1 : 0;
 }
