@@ -52,16 +52,6 @@ pop(struct page *p, size_t n)
 	p->prefix.n -= n;
 }
 
-/* Returns whether the next character would be markup here, and needs a backslash. */
-static bool
-is_markup(const struct page *p, int32_t code)
-{
-	if (code <= 0 || code >= 0x80)
-		return false;
-	/* 1. and 1) at the beginning of a line make lists. */
-	return strchr("\\`*_[]#|~$!", code) || (p->line_start && strchr("-+=:", code)) || (p->number && strchr(".)", code));
-}
-
 static void
 put_char(struct page *p, int32_t code)
 {
@@ -74,7 +64,8 @@ put_char(struct page *p, int32_t code)
 		page_put(p, code == ' ' ? "&nbsp;" : "&nbsp;&nbsp;&nbsp;&nbsp;");
 		return;
 	} else if (code == '\t' || text_is_safe(code)) {
-		if (is_markup(p, code))
+		/* A backslash before what would be markup here. 1. and 1) at the beginning of a line make lists. */
+		if (code < 0x80 && (strchr("\\`*_[]#|~$!", code) || (p->line_start && strchr("-+=:", code)) || (p->number && strchr(".)", code))))
 			page_put(p, "\\");
 		export_must(text_put(p->to, code));
 	} else {
@@ -417,28 +408,13 @@ open_block(struct page *p, enum markup_block block, unsigned level, struct slice
 		page_put(p, "***");
 		end_block(p);
 	} else if (block == BLOCK_TABLE) {
-		p->head = 0;
+		p->headed = false;
 	} else if (block == BLOCK_ROW) {
 		p->cells = 0;
 	} else if (block == BLOCK_CELL) {
 		page_put(p, p->cells++ == 0 ? "| " : " | ");
 	}
 	p->line_start = block != BLOCK_HEADING && block != BLOCK_CELL;
-}
-
-/* Ends a row of a table. The first row is the head, and a line of dashes follows the head. */
-static void
-end_row(struct page *p)
-{
-	page_put(p, " |");
-	end_line(p);
-	if (p->head)
-		return;
-	p->head = p->cells;
-	for (unsigned i = 0; i < p->head; i++)
-		page_put(p, "| --- ");
-	page_put(p, "|");
-	end_line(p);
 }
 
 static void
@@ -448,7 +424,16 @@ put_block(struct page *p, enum markup_block block, unsigned level, struct slice 
 		open_block(p, block, level, marker);
 		p->block = block;
 	} else if (block == BLOCK_ROW) {
-		end_row(p);
+		page_put(p, " |");
+		end_line(p);
+		if (p->headed)
+			return;
+		/* The first row is the head, and a line of dashes follows the head. */
+		p->headed = true;
+		for (unsigned i = 0; i < p->cells; i++)
+			page_put(p, "| --- ");
+		page_put(p, "|");
+		end_line(p);
 	} else if (block == BLOCK_ITEM) {
 		pop(p, marker.n + 1);
 	} else if (block != BLOCK_CELL) {

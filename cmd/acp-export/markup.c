@@ -276,16 +276,6 @@ leave_span(MD_SPANTYPE type, void *detail, void *arg)
 
 /* --- blocks --- */
 
-/* Returns whether a text may follow a fence: it is empty, or a short word of ASCII letters, digits and +-_.# */
-static bool
-is_language(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!(page_is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !is_one_of(s.p[i], "+-_.#"))
-			return false;
-	return s.n < FENCE_WORD;
-}
-
 static void
 read_code(struct markup *m, const MD_BLOCK_CODE_DETAIL *detail, bool open)
 {
@@ -297,7 +287,8 @@ read_code(struct markup *m, const MD_BLOCK_CODE_DETAIL *detail, bool open)
 		export_must(buf_add_slice(&m->info, attribute(m, &detail->info)));
 		return;
 	}
-	if (!is_language(buf_slice(&m->info))) {
+	/* Only a short word may follow a fence. */
+	if (m->info.n >= FENCE_WORD || !page_has_only(buf_slice(&m->info), "+-_.#")) {
 		p->paint->block(p, BLOCK_PARAGRAPH, 0, nothing, true);
 		put_text(m, buf_slice(&m->info));
 		p->paint->block(p, BLOCK_PARAGRAPH, 0, nothing, false);

@@ -264,19 +264,6 @@ put_number(struct buf *to, const char *key, decimal_units n)
 	return buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"intValue\":\"%lld\"}}", key, (long long)n);
 }
 
-/* Returns the word of the conventions for a known provider; else the agent's name. */
-static struct slice
-provider_of(struct slice agent)
-{
-	static const struct { const char *part, *provider; } known[] = {{"claude", "anthropic"}, {"codex", "openai"},
-		{"gemini", "gcp.gemini"}};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (agent.n && memmem(agent.p, agent.n, known[i].part, strlen(known[i].part)))
-			return slice_of(known[i].provider);
-	return agent.n ? agent : slice_of("unknown");
-}
-
 /* Ends a span. error: the type of the error, or empty. */
 static int
 end_span(struct slice error, struct buf *to)
@@ -289,10 +276,16 @@ end_span(struct slice error, struct buf *to)
 static int
 put_agent(struct trace_export *t, const struct usage_session *s, struct buf *to)
 {
+	static const struct { const char *part, *provider; } known[] = {{"claude", "anthropic"}, {"codex", "openai"},
+		{"gemini", "gcp.gemini"}};
 	const struct usage *u = span_usage(t->span);
-	struct slice agent = s ? usage_agent_name(u, s->agent) : slice(NULL, 0);
+	struct slice agent = s ? usage_agent_name(u, s->agent) : slice(NULL, 0), provider = agent.n ? agent : slice_of("unknown");
 
-	return -(put_operation(to, "invoke_agent") || put_text(to, "gen_ai.provider.name", provider_of(agent)) ||
+	/* The conventions have words for some providers. */
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (memmem(provider.p, provider.n, known[i].part, strlen(known[i].part)))
+			provider = slice_of(known[i].provider);
+	return -(put_operation(to, "invoke_agent") || put_text(to, "gen_ai.provider.name", provider) ||
 		put_text(to, "gen_ai.agent.name", agent) ||
 		put_text(to, "gen_ai.agent.version", s ? usage_agent_version(u, s->agent) : slice(NULL, 0)) ||
 		put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0)));

@@ -96,6 +96,15 @@ page_is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
+bool
+page_has_only(struct slice s, const char *others)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!s.p[i] || (!strchr(others, s.p[i]) && (!page_is_word(s.p[i]) || (unsigned char)s.p[i] >= 0x80)))
+			return false;
+	return true;
+}
+
 /* Returns the length of the URL at the beginning of a text, or 0. A ')' belongs to the URL if its '(' does. */
 static size_t
 link_length(struct slice s)

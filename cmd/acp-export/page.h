@@ -52,7 +52,8 @@ struct page {
 	/* The state of the paint: */
 	bool line_start, number; /* line_start: the line still has only blanks; number: the line still has only digits */
 	struct buf prefix;     /* begins each line */
-	unsigned cells, head;  /* cells: how many this row of a table has already; head: how many the first row has */
+	unsigned cells;        /* how many this row of a table has already */
+	bool headed;           /* the table has its first row */
 	enum markup_block block; /* the block that was opened last */
 	bool in_code;          /* a span of code is open */
 	unsigned depth;        /* how many boxes of sessions are open */
@@ -101,6 +102,8 @@ bool page_is_link(struct slice url);
 struct slice page_find_link(struct slice text);
 /* Returns whether a byte belongs to a word: an ASCII letter or digit, or a byte of another character. */
 bool page_is_word(char);
+/* Returns whether a text has only ASCII letters, digits and these other characters. */
+bool page_has_only(struct slice, const char *others);
 
 /* Appends Markdown text as blocks and spans of the page's paint. */
 void markup_put(struct page *, struct slice text);

@@ -69,12 +69,13 @@ static bool
 pause_for(struct sender *s, uint64_t us)
 {
 	struct pollfd p = {.fd = s->in.io.fd};
-	uint64_t left = time_left(s);
+	uint64_t left;
 
-	us = us < left ? us : left;
-	/* poll reports the end of the pipe once, and sets the deadline; after that poll only waits. */
-	if (poll(&p, s->deadline ? 0 : 1, (int)(us / 1000)) > 0)
-		return pause_for(s, us);
+	/* poll reports the end of the pipe once, which sets the deadline; after that poll only waits. */
+	do {
+		left = time_left(s);
+		us = us < left ? us : left;
+	} while (poll(&p, s->deadline ? 0 : 1, (int)(us / 1000)) > 0);
 	return time_left(s) > 0;
 }
 
@@ -124,20 +125,6 @@ say(struct sender *s, long status, const char *then)
 		cli_warn(s->tool, "--post: HTTP status %ld%s%.*s%s", status, message.n ? ": " : "", (int)message.n, message.n ? message.p : "", then);
 }
 
-/* Returns how many spans the collector rejected, by its response to a request that succeeded. */
-static uint64_t
-rejected(struct sender *s)
-{
-	struct slice n = json_path(reply_of(s), "partialSuccess.rejectedSpans");
-	SCOPED struct buf text = {0};
-	uint64_t count = 0;
-
-	/* OTLP/JSON has an int64 as a string. */
-	if (json_type(n) == JSON_STRING)
-		n = json_text(n, &text);
-	return n.n && json_u64(n, &count) ? count : 0;
-}
-
 /* Posts the body until the collector takes it (true), refuses it, or no time is left. */
 static bool
 post(struct sender *s, const char *url, struct slice body)
@@ -178,31 +165,31 @@ post(struct sender *s, const char *url, struct slice body)
 	return false;
 }
 
-/* Counts the keys "spanId" in a line. The quotes would be escaped if the key were part of a JSON string. */
-static uint64_t
-count_spans(struct slice line)
-{
-	static const char id[] = "\"spanId\":";
-	const char *p = line.p, *end = line.p + line.n;
-	uint64_t n = 0;
-
-	for (; (p = memmem(p, (size_t)(end - p), id, sizeof(id) - 1)); p += sizeof(id) - 1)
-		n++;
-	return n;
-}
-
 static void
 send_line(struct sender *s, struct slice line)
 {
-	static const char metrics[] = "{\"resourceMetrics\"";
-	uint64_t n = count_spans(line), not;
+	static const char id[] = "\"spanId\":";
+	const char *p = line.p, *end = line.p + line.n;
+	SCOPED struct buf text = {0};
+	uint64_t n = 0, rejected = 0;
+	struct slice count;
 
-	if (line.n >= sizeof(metrics) && memcmp(line.p, metrics, sizeof(metrics) - 1) == 0) {
+	if (bytes_skip(&p, end, "{\"resourceMetrics\"")) {
 		s->taken->reports += post(s, s->urls[1], line);
-	} else if (post(s, s->urls[0], line)) {
-		not = rejected(s);
-		s->taken->spans += not < n ? n - not : 0;
+		return;
 	}
+	if (!post(s, s->urls[0], line))
+		return;
+	/* The quotes would be escaped if the key were part of a JSON string. */
+	for (; (p = memmem(p, (size_t)(end - p), id, sizeof(id) - 1)); p += sizeof(id) - 1)
+		n++;
+	/* OTLP/JSON has an int64 as a string. */
+	count = json_path(reply_of(s), "partialSuccess.rejectedSpans");
+	if (json_type(count) == JSON_STRING)
+		count = json_text(count, &text);
+	if (!count.n || !json_u64(count, &rejected))
+		rejected = 0;
+	s->taken->spans += rejected < n ? n - rejected : 0;
 }
 
 /* --- the process --- */

@@ -59,32 +59,6 @@ word_of(struct slice json, const char *const *words)
 	return *words;
 }
 
-static bool
-is_base64(struct slice text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		if (!((text.p[i] >= '0' && text.p[i] <= '9') || (text.p[i] >= 'A' && text.p[i] <= 'Z') ||
-			(text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] && strchr("+/=", text.p[i]))))
-			return false;
-	return text.n > 0;
-}
-
-/* Names a block that cannot be shown: [audio audio/wav, 12K]. */
-static void
-put_placeholder(struct page *p, struct slice block, size_t size)
-{
-	struct slice type = json_get_string(block, "type"), mime = json_get_string(block, "mimeType");
-	SCOPED struct buf text = {0};
-	char bytes[PEOPLE_FIGURE];
-
-	export_must(buf_add(&text, "[", 1));
-	transcript_add_plain(&text, type);
-	export_must(buf_add_string(&text, mime.p ? " " : ""));
-	transcript_add_plain(&text, mime);
-	export_must(buf_printf(&text, size ? ", %s]" : "]", people_bytes(bytes, size)));
-	p->paint->line(p, LINE_PLAIN, "text", buf_slice(&text));
-}
-
 static void
 put_link_block(struct page *p, struct slice uri, struct slice name)
 {
@@ -107,11 +81,14 @@ put_content(struct page *p, struct slice block)
 {
 	struct slice data = json_get_string(block, "data"), uri = json_get_string(block, "uri");
 	struct slice text = json_get_string(block, "text"), resource = transcript_get(block, "resource", JSON_OBJECT);
-	const char *type = word_of(json_get(block, "mimeType"), images);
+	struct slice mime = json_get_string(block, "mimeType");
+	const char *type = word_of(mime, images);
+	SCOPED struct buf left_out = {0};
+	char bytes[PEOPLE_FIGURE];
 
 	if (text.p) {
 		markup_put(p, plain(p, text));
-	} else if (data.p && *type && is_base64(plain(p, data))) {
+	} else if (data.n > 2 && *type && page_has_only(plain(p, data), "+/=")) {
 		p->paint->image(p, type, plain(p, data));
 	} else if (resource.p) {
 		uri = json_get_string(resource, "uri");
@@ -123,7 +100,13 @@ put_content(struct page *p, struct slice block)
 	} else if (uri.p) {
 		put_link_block(p, uri, json_get_string(block, "name"));
 	} else {
-		put_placeholder(p, block, data.n);
+		/* Name a block that cannot be shown: [audio audio/wav, 12K]. */
+		export_must(buf_add(&left_out, "[", 1));
+		transcript_add_plain(&left_out, json_get(block, "type"));
+		export_must(buf_add_string(&left_out, mime.p ? " " : ""));
+		transcript_add_plain(&left_out, mime);
+		export_must(buf_printf(&left_out, data.n ? ", %s]" : "]", people_bytes(bytes, data.n)));
+		p->paint->line(p, LINE_PLAIN, "text", buf_slice(&left_out));
 	}
 }
 
@@ -240,30 +223,15 @@ put_plan(struct page *p, const struct item *item)
 	p->paint->close(p, &box);
 }
 
-/* Writes the options of a permission request, and marks the option that the user chose. */
-static void
-put_options(struct page *p, const struct item *item)
-{
-	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
-	struct slice chosen = transcript_get(buf_slice(&item->field[FIELD_OUTPUT]), "outcome.optionId", JSON_STRING);
-	struct slice option, id, name;
-	bool yes;
-
-	while (it.in.n && json_item(&it, &option)) {
-		id = json_get_string(option, acp_option_id);
-		name = json_get_string(option, "name");
-		yes = id.p && chosen.p && json_string_eq(id, chosen);
-		p->paint->line(p, LINE_ENTRY, yes ? "chosen" : "offered", plain(p, name.p ? name : id));
-	}
-}
-
 static void
 put_ask(struct page *p, const struct export_turn *turn, const struct item *item)
 {
 	bool permission = slice_is(buf_slice(&item->field[FIELD_KIND]), "permission");
 	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question",
 		.title = plain(p, buf_slice(&item->field[FIELD_TITLE]))};
-	struct slice response = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
+	struct slice response = buf_slice(&item->field[FIELD_OUTPUT]), chosen = json_path(response, "outcome.optionId");
+	struct slice outcome = transcript_get(response, "outcome.outcome", JSON_STRING), option, id, name;
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
 
 	put_times(p, &box, turn, item->t, item->end);
 	p->paint->open(p, &box);
@@ -271,8 +239,11 @@ put_ask(struct page *p, const struct export_turn *turn, const struct item *item)
 		p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
 	put_raw(p, "Subject", buf_slice(&item->field[FIELD_INPUT]), true);
 	if (permission) {
-		put_options(p, item);
-		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
+		while (it.in.n && json_item(&it, &option)) {
+			id = json_get_string(option, acp_option_id);
+			name = json_get_string(option, "name");
+			p->paint->line(p, LINE_ENTRY, json_string_eq(id, chosen) ? "chosen" : "offered", plain(p, name.p ? name : id));
+		}
 		if (outcome.p && !json_string_is(outcome, "selected"))
 			p->paint->line(p, LINE_NOTE, "info", plain(p, outcome));
 	} else if (item->ended) {
@@ -492,24 +463,14 @@ put_fact(struct page *p, const char *label, struct slice value)
 		p->paint->line(p, LINE_FACT, label, value);
 }
 
-/* Writes the name of the model. The usage has it from before redaction, which has counted its secrets. */
-static void
-put_model(struct page *p, struct slice model)
-{
-	struct redact redact = {0};
-
-	if (p->transcript->redact)
-		export_must(redact_plain(&redact, model, 0, &model));
-	put_fact(p, "Model", model);
-	redact_free(&redact);
-}
-
 static void
 put_spent(struct page *p, const struct session *s)
 {
 	const struct usage *u = p->transcript->usage;
 	struct usage_session *us = usage_find_session(u, slice(s->id, s->n));
 	struct usage_figures figures = {0};
+	struct redact redact = {0};
+	struct slice model;
 	SCOPED struct buf text = {0};
 
 	if (us && usage_figures_family(u, us, &figures) == 0) {
@@ -519,8 +480,13 @@ put_spent(struct page *p, const struct session *s)
 		for (size_t i = 0; i < figures.ncosts; i++)
 			export_must(-(buf_add_string(&text, i ? " + " : "") || usage_money_put(u, &figures.costs[i], &text)));
 		put_fact(p, "Cost", buf_slice(&text));
-		put_model(p, usage_name(u, us->model));
+		/* The usage has the model's name from before redaction, which has counted its secrets. */
+		model = usage_name(u, us->model);
+		if (p->transcript->redact)
+			export_must(redact_plain(&redact, model, 0, &model));
+		put_fact(p, "Model", model);
 	}
+	redact_free(&redact);
 	usage_figures_free(&figures);
 }
 
