@@ -179,7 +179,7 @@ put_point(const struct histogram *h, enum metric kind, uint64_t begin, uint64_t 
 
 /* Appends all metrics, as elements of OTLP's "metrics". begin, end: us since 1970. */
 static int
-put_all(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
+put_metrics(const struct metrics *m, uint64_t begin, uint64_t end, struct buf *to)
 {
 	const char *comma = "";
 	int r = 0;
@@ -365,30 +365,18 @@ put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 	return r | end_span(slice_of(w->unfinished ? "unfinished" : ""), to);
 }
 
-/* --- lines --- */
-
-/* Begins a line, up to the spans or metrics. */
+/* Appends a line with the batch of spans, or with the metrics (report). */
 static int
-begin_line(const struct trace_export *t, const char *resources, const char *scopes, const char *what, struct buf *to)
+put_line(const struct trace_export *t, bool report, struct buf *to)
 {
-	return buf_printf(to, "{\"%s\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}},"
-		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"%016" PRIx64 "\"}}]},\"%s\":[{\"scope\":{\"name\":\"acp-export\","
-		"\"version\":\"" VERSION "\"},\"%s\":[", resources, t->instance, scopes, what);
-}
+	const char *what = report ? "Metrics" : "Spans";
 
-static int
-put_spans(const struct trace_export *t, struct buf *to)
-{
-	return -(begin_line(t, "resourceSpans", "scopeSpans", "spans", to) || buf_add_slice(to, buf_slice(&t->batch)) ||
+	return -(buf_printf(to, "{\"resource%s\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}},"
+		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"%016" PRIx64 "\"}}]},\"scope%s\":[{\"scope\":{\"name\":\"acp-export\","
+		"\"version\":\"" VERSION "\"},\"%s\":[", what, t->instance, what, report ? "metrics" : "spans") ||
+		(report ? put_metrics(&t->metrics, t->first, t->now, to) : buf_add_slice(to, buf_slice(&t->batch))) ||
 		buf_add_string(to, "]}]}]}\n"));
 }
 
-static int
-put_metrics(const struct trace_export *t, struct buf *to)
-{
-	return -(begin_line(t, "resourceMetrics", "scopeMetrics", "metrics", to) || put_all(&t->metrics, t->first, t->now, to) ||
-		buf_add_string(to, "]}]}]}\n"));
-}
-
-const struct trace_format trace_otlp = {.begin = "", .end = "", .line = put_spans, .report = put_metrics, .turn = put_turn,
-	.tool = put_tool, .wait = put_wait, .close = metrics_free};
+const struct trace_format trace_otlp = {.begin = "", .end = "", .line = put_line, .turn = put_turn, .tool = put_tool,
+	.wait = put_wait, .close = metrics_free};

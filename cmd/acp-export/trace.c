@@ -57,6 +57,29 @@ is_new(struct trace_export *t, const struct session *s)
 	return 1;
 }
 
+/* Writes a text to the output; NULL: a line of the format (report). 0, or -1 out of memory. */
+static int
+put(struct trace_export *t, const char *text, bool report)
+{
+	struct buf *to = out_buf(&t->watch->out);
+	size_t before = to->n;
+	int r = text ? buf_add_string(to, text) : t->format->line ? t->format->line(t, report, to) : buf_add_slice(to, buf_slice(&t->batch));
+
+	t->written.reports += report;
+	out_commit(&t->watch->out, before, r);
+	return r;
+}
+
+/* Writes the batch. 0, or -1 out of memory. */
+static int
+flush(struct trace_export *t)
+{
+	int r = t->batch.n ? put(t, NULL, false) : 0;
+
+	t->batch.n = 0;
+	return r;
+}
+
 static void
 event(void *arg, const struct span_event *e)
 {
@@ -77,20 +100,7 @@ event(void *arg, const struct span_event *e)
 	if (r == 0)
 		r = e->turn ? f->turn(t, e->turn, to) : e->tool ? f->tool(t, e->tool, to) : e->wait ? f->wait(t, e->wait, to) :
 			f->update(t, e->request, to);
-	t->failed |= r < 0 || (to->n >= BATCH && trace_export_flush(t) < 0);
-}
-
-/* Writes to the output what `build` appends; or, if build is NULL, the text. 0, or -1 out of memory. */
-static int
-put(struct trace_export *t, int (*build)(const struct trace_export *, struct buf *), struct slice text)
-{
-	struct buf *to = out_buf(&t->watch->out);
-	size_t before = to->n;
-	int r = build ? build(t, to) : buf_add_slice(to, text);
-
-	t->written.reports += build && build == t->format->report;
-	out_commit(&t->watch->out, before, r);
-	return r;
+	t->failed |= r < 0 || (to->n >= BATCH && flush(t) < 0);
 }
 
 int
@@ -112,7 +122,7 @@ trace_export_begin(struct trace_export *t, double started)
 	t->first = t->now;
 	/* All exports of a recording have the same instance. The pid distinguishes streams that begin at the same time. */
 	t->instance = t->first ^ (t->watch->stream ? (uint64_t)getpid() << 52 : 0);
-	return put(t, NULL, slice_of(t->format->begin));
+	return put(t, t->format->begin, false);
 }
 
 int
@@ -126,24 +136,15 @@ trace_export_see(struct trace_export *t, const struct message *original)
 	return span_see(t->span, &m) < 0 || t->failed ? -1 : 0;
 }
 
-int
-trace_export_flush(struct trace_export *t)
-{
-	int r = t->batch.n ? put(t, t->format->line, buf_slice(&t->batch)) : 0;
-
-	t->batch.n = 0;
-	return r;
-}
-
 uint64_t
 trace_export_tick(struct trace_export *t, uint64_t now)
 {
-	t->failed |= trace_export_flush(t) < 0;
+	t->failed |= flush(t) < 0;
 	if (!t->changed)
 		return 0;
 	if (now < t->due)
 		return t->due;
-	t->failed |= put(t, t->format->report, slice(NULL, 0)) < 0;
+	t->failed |= put(t, NULL, true) < 0;
 	t->changed = false;
 	t->due = now + MINUTE;
 	return 0;
@@ -152,10 +153,10 @@ trace_export_tick(struct trace_export *t, uint64_t now)
 int
 trace_export_end(struct trace_export *t)
 {
-	if (span_end(t->span) < 0 || t->failed || trace_export_flush(t) < 0 ||
-		(t->changed && put(t, t->format->report, slice(NULL, 0)) < 0))
+	if (span_end(t->span) < 0 || t->failed || flush(t) < 0 ||
+		(t->changed && put(t, NULL, true) < 0))
 		return -1;
-	return t->begun ? put(t, NULL, slice_of(t->format->end)) : 0;
+	return t->begun ? put(t, t->format->end, false) : 0;
 }
 
 void

@@ -22,8 +22,8 @@ struct trace_export;
 /* A format. session, update, turn, tool and wait append events. The functions return 0, or -1 when out of memory. */
 struct trace_format {
 	const char *begin, *end; /* what surrounds the events; empty: the output is no document, and each batch is a line */
-	int (*line)(const struct trace_export *, struct buf *); /* appends the batch as a line; NULL: the batch is written as it is */
-	int (*report)(const struct trace_export *, struct buf *); /* appends the metrics up to now, as a line; or NULL */
+	/* Appends the batch, or (report) the metrics up to now, as a line. NULL: there are no metrics, and the batch is written as it is. */
+	int (*line)(const struct trace_export *, bool report, struct buf *);
 	int (*session)(struct trace_export *, const struct session *, struct buf *); /* begins a session; or NULL */
 	int (*update)(struct trace_export *, const struct span_request *, struct buf *); /* shows a session/update; or NULL */
 	int (*turn)(struct trace_export *, const struct span_turn *, struct buf *);
@@ -55,12 +55,11 @@ extern const struct trace_format trace_otlp, trace_perfetto;
 
 /*
  * These return 0, or -1 when out of memory. begin starts a stream or recording (started: seconds since 1970, 0 if not known), and
- * the first time the output; see reads a message; flush writes the batch; end ends what is open, writes all, and ends the output.
+ * the first time the output; see reads a message; end ends what is open, writes all, and ends the output.
  */
 int trace_export_open(struct trace_export *);
 int trace_export_begin(struct trace_export *, double started);
 int trace_export_see(struct trace_export *, const struct message *);
-int trace_export_flush(struct trace_export *);
 int trace_export_end(struct trace_export *);
 /* For `tick` of a watch: writes the batch, and metrics at most once a minute. Returns when it wants to be called again, or 0. */
 uint64_t trace_export_tick(struct trace_export *, uint64_t now);
