@@ -143,7 +143,6 @@ struct method_time {
 
 struct diff {
 	const struct diff_options *options;
-	struct kept *kept;     /* the memory of diff_new */
 	struct normalize *normalize; /* or NULL */
 	struct ids *ids;
 	struct file file[SIDES];
@@ -157,16 +156,12 @@ struct diff {
 
 /* Ends the process if r is below 0, with the reason in errno: acp-diff only reads files, so that there is nothing to undo. */
 void diff_must(int r);
-/* Returns zeroed memory for n elements of this size, which the caller frees. */
-void *diff_array(size_t n, size_t size);
+/* Returns zeroed memory for n elements of this size. Lasts as long as the process, unless the caller frees it. */
+void *diff_new(size_t n, size_t size);
 /* Appends a pointer. */
 void list_add(struct list *, void *);
-/* Returns zeroed memory that lasts until diff_free. */
-void *diff_new(struct diff *, size_t size);
-/* Returns a copy of the bytes that lasts until diff_free. */
-struct slice diff_keep(struct diff *, struct slice);
-/* Frees all that was read. */
-void diff_free(struct diff *);
+/* Returns a copy of the bytes. */
+struct slice diff_keep(struct slice);
 
 /* --- reading (load.c) --- */
 

@@ -23,7 +23,7 @@ note_name(void *arg, enum acp_id what, struct slice id)
 	diff_must(msg_id_key(id, key));
 	HASH_FIND(hh, s->names, key->p, key->n, n);
 	if (!n) {
-		n = diff_new(naming->d, sizeof(*n) + key->n);
+		n = diff_new(1, sizeof(*n) + key->n);
 		memcpy(n->key, key->p, key->n);
 		HASH_ADD(hh, s->names, key, key->n, n);
 		item->introduces = true;

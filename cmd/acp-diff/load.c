@@ -26,7 +26,7 @@ diff_must(int r)
 }
 
 void *
-diff_array(size_t n, size_t size)
+diff_new(size_t n, size_t size)
 {
 	void *array = calloc(n ? n : 1, size);
 
@@ -45,24 +45,10 @@ list_add(struct list *l, void *p)
 	l->at[l->n++] = p;
 }
 
-struct kept {
-	struct kept *next;
-	_Alignas(max_align_t) char bytes[];
-};
-
-void *
-diff_new(struct diff *d, size_t size)
-{
-	struct kept *k = diff_array(1, sizeof(*k) + size);
-
-	LL_PREPEND(d->kept, k);
-	return k->bytes;
-}
-
 struct slice
-diff_keep(struct diff *d, struct slice s)
+diff_keep(struct slice s)
 {
-	char *copy = diff_new(d, s.n);
+	char *copy = diff_new(1, s.n);
 
 	return slice_keep(&copy, s);
 }
@@ -70,9 +56,9 @@ diff_keep(struct diff *d, struct slice s)
 /* --- sessions and turns --- */
 
 static struct turn *
-add_turn(struct diff *d, struct diff_session *s)
+add_turn(struct diff_session *s)
 {
-	struct turn *t = diff_new(d, sizeof(*t));
+	struct turn *t = diff_new(1, sizeof(*t));
 
 	list_add(&s->turns, t);
 	t->session = s;
@@ -90,9 +76,9 @@ get_session(struct diff *d, enum side side, uint32_t number)
 
 	if (s)
 		return s;
-	f->sessions[number] = s = diff_new(d, sizeof(*s));
+	f->sessions[number] = s = diff_new(1, sizeof(*s));
 	list_add(&f->order, s);
-	add_turn(d, s);
+	add_turn(s);
 	s->side = side;
 	s->number = f->order.n - 1;
 	s->id = items_session(&f->items, number);
@@ -106,7 +92,7 @@ add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 {
 	struct file *f = &d->file[side];
 	const struct item *item = &f->items.at[index];
-	struct diff_item *e = diff_new(d, sizeof(*e));
+	struct diff_item *e = diff_new(1, sizeof(*e));
 
 	*e = (struct diff_item){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index, .turn = t};
 	f->entries[index] = e;
@@ -158,7 +144,7 @@ join_chain(struct diff *d, struct diff_item *item, const struct msg *m)
 		item->continues = true;
 		t->last->piece = item;
 	} else if (!t) {
-		t = diff_new(d, sizeof(*t) + d->scratch.n);
+		t = diff_new(1, sizeof(*t) + d->scratch.n);
 		memcpy(t->key, d->scratch.p, d->scratch.n);
 		HASH_ADD(hh, f->chains, key, d->scratch.n, t);
 	}
@@ -211,7 +197,7 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct di
 		return request->turn;
 	s = get_session(d, side, outside ? 0 : item->session);
 	if (item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT && s->id.p) {
-		t = add_turn(d, s);
+		t = add_turn(s);
 		t->ended = item->pair == ITEM_NONE;
 		return t;
 	}
@@ -259,7 +245,7 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	if (d->normalize && !normalize(d, side, index, &m))
 		return;
 	e = add_entry(d, side, index, t);
-	e->text = d->normalize ? diff_keep(d, m.text) : slice(NULL, 0);
+	e->text = d->normalize ? diff_keep(m.text) : slice(NULL, 0);
 	e->kind = (uint8_t)m.kind;
 	e->what = (uint16_t)(responds ? item->what : m.what);
 	if (request) {
@@ -283,7 +269,7 @@ put_noise(struct diff *d, enum side side, uint32_t index)
 		return;
 	d->text[side].n = 0;
 	diff_must(json_quote(text, &d->text[side]));
-	add_entry(d, side, index, s->turns.at[0])->text = diff_keep(d, buf_slice(&d->text[side]));
+	add_entry(d, side, index, s->turns.at[0])->text = diff_keep(buf_slice(&d->text[side]));
 }
 
 /* --- all of it --- */
@@ -312,8 +298,8 @@ put_items(struct diff *d, enum side side)
 {
 	struct file *f = &d->file[side];
 
-	f->sessions = diff_new(d, f->items.nsessions * sizeof(struct diff_session *));
-	f->entries = diff_new(d, f->items.n * sizeof(struct diff_item *));
+	f->sessions = diff_new(1, f->items.nsessions * sizeof(struct diff_session *));
+	f->entries = diff_new(1, f->items.n * sizeof(struct diff_item *));
 	get_session(d, side, 0);
 	for (size_t i = 0; i < f->items.n; i++) {
 		if (f->items.at[i].record == RECORD_MESSAGE)
@@ -321,7 +307,6 @@ put_items(struct diff *d, enum side side)
 		else if (f->items.at[i].record == RECORD_NOISE)
 			put_noise(d, side, (uint32_t)i);
 	}
-	HASH_CLEAR(hh, f->chains);
 }
 
 int
@@ -341,32 +326,6 @@ load(struct diff *d, enum side side)
 	if (status == 0)
 		put_items(d, side);
 	return status;
-}
-
-void
-diff_free(struct diff *d)
-{
-	struct kept *k;
-
-	for (struct file *f = d->file; f < d->file + SIDES; f++) {
-		for (size_t i = 0; i < f->order.n; i++) {
-			struct diff_session *s = f->order.at[i];
-
-			HASH_CLEAR(hh, s->names);
-			free(s->turns.at);
-		}
-		free(f->order.at);
-		free(f->names.at);
-		items_close(&f->items);
-		buf_free(&d->text[f - d->file]);
-		buf_free(&d->state[f - d->file]);
-	}
-	free(d->sections.at);
-	buf_free(&d->scratch);
-	while ((k = d->kept)) {
-		LL_DELETE(d->kept, k);
-		free(k);
-	}
 }
 
 /* --- the contents of items --- */

@@ -137,8 +137,9 @@ run(struct diff *d)
 int
 main(int argc, char **argv)
 {
-	struct diff_options o = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1};
-	struct diff d = {.options = &o, .file = {{.items.fd = -1}, {.items.fd = -1}}};
+	/* All that these hold lasts until the process ends. */
+	static struct diff_options o = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1};
+	static struct diff d = {.options = &o, .file = {{.items.fd = -1}, {.items.fd = -1}}};
 	struct cli_line line;
 	char **words;
 	int status;
@@ -157,9 +158,6 @@ main(int argc, char **argv)
 	o.path[LIVE] = words[1];
 	d.normalize = compile(&o);
 	status = run(&d);
-	diff_free(&d);
-	ids_free(d.ids);
 	normalize_free(d.normalize);
-	buf_free(&o.ignore);
 	return status;
 }

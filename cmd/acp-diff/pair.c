@@ -127,9 +127,9 @@ pair_rows(struct diff *d, const struct list *a, const struct list *b, enum acp_d
 
 	collect(a, dir, introducing, &rows.x);
 	collect(b, dir, introducing, &rows.y);
-	rows.partner = diff_array(rows.x.n, sizeof(*rows.partner));
-	rows.found = diff_array(rows.x.n, sizeof(*rows.found));
-	rows.keys = diff_array(rows.x.n + rows.y.n, sizeof(*rows.keys));
+	rows.partner = diff_new(rows.x.n, sizeof(*rows.partner));
+	rows.found = diff_new(rows.x.n, sizeof(*rows.found));
+	rows.keys = diff_new(rows.x.n + rows.y.n, sizeof(*rows.keys));
 	for (size_t i = 0; i < rows.x.n; i++)
 		rows.partner[i] = ROWS_ALONE;
 	for (size_t i = 0; i < nsteps; i++)
@@ -187,9 +187,9 @@ static void
 uncross(struct diff *d, const struct list *items)
 {
 	const size_t n = items->n;
-	uint64_t *keys = diff_array(2 * n, sizeof(*keys));
-	size_t *found = diff_array(n, sizeof(*found));
-	struct diff_item **partners = diff_array(n, sizeof(*partners));
+	uint64_t *keys = diff_new(2 * n, sizeof(*keys));
+	size_t *found = diff_new(n, sizeof(*found));
+	struct diff_item **partners = diff_new(n, sizeof(*partners));
 
 	for (size_t i = 0; i < n; i++)
 		partners[i] = ((struct diff_item *)items->at[i])->partner;
@@ -227,7 +227,7 @@ find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 	/* A response belongs to the turn of its request, and may have come in a later one. */
 	qsort(items.at, items.n, sizeof(void *), by_line);
 	uncross(d, &items);
-	lines = diff_array(items.n, sizeof(*lines));
+	lines = diff_new(items.n, sizeof(*lines));
 	for (size_t i = 0; i < items.n; i++)
 		lines[i] = (size_t)((struct diff_item *)items.at[i])->partner->line;
 	diff_must(rows_rising(lines, items.n));
@@ -247,7 +247,7 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 
 	if ((!a || !a->items) && (!b || !b->items))
 		return;
-	s = diff_new(d, sizeof(*s));
+	s = diff_new(1, sizeof(*s));
 	list_add(&d->sections, s);
 	s->turn[RECORDED] = a;
 	s->turn[LIVE] = b;
@@ -282,7 +282,7 @@ static void
 match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
 	const size_t n = a->n + b->n;
-	uint64_t *keys = diff_array(n, sizeof(*keys));
+	uint64_t *keys = diff_new(n, sizeof(*keys));
 
 	/* The items before the first prompts are always paired. */
 	for (size_t i = 0; i < a->n; i++)
@@ -300,7 +300,7 @@ static void
 pair_turns(struct diff *d, struct diff_session *x, struct diff_session *y)
 {
 	const struct list *a = &x->turns, *b = &y->turns;
-	size_t *partner = diff_array(a->n, sizeof(*partner)), next = 0;
+	size_t *partner = diff_new(a->n, sizeof(*partner)), next = 0;
 
 	match_turns(a, b, partner);
 	for (size_t i = 0; i < a->n; i++) {

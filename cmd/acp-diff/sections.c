@@ -17,7 +17,7 @@ struct pair {
 static void
 add_found(struct diff *d, struct section *s, const struct found *f)
 {
-	struct found *c = diff_new(d, sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
+	struct found *c = diff_new(1, sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
 	bool counts = !f->moved || f->kind == DIFFERENCE_ORDER;
 	char *to = (char *)(c + 1);
 

@@ -32,7 +32,7 @@ by_name(const struct method_time *a, const struct method_time *b)
 static struct sample *
 samples_of(const struct file *f, size_t *n)
 {
-	struct sample *s = diff_array(f->items.n, sizeof(*s));
+	struct sample *s = diff_new(f->items.n, sizeof(*s));
 
 	*n = 0;
 	for (size_t i = 0; f->items.timed && i < f->items.n; i++) {
@@ -51,7 +51,7 @@ samples_of(const struct file *f, size_t *n)
 static void
 add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n[SIDES])
 {
-	struct method_time *m = diff_new(d, sizeof(*m));
+	struct method_time *m = diff_new(1, sizeof(*m));
 	SCOPED struct buf name = {0}, line = {0};
 	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
 	struct msg request;
@@ -66,7 +66,7 @@ add_time(struct diff *d, const struct sample *const first[SIDES], const size_t n
 	length = line.n;
 	diff_must(buf_printf(&line, ": %s, %.0f %% %s than %s", people_duration(b, m->us[LIVE]), more < 0 ? -more : more,
 		more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED])));
-	m->line = diff_keep(d, buf_slice(&line));
+	m->line = diff_keep(buf_slice(&line));
 	m->name = slice(m->line.p, length);
 	m->slower = (double)m->us[LIVE] - (double)m->us[RECORDED] > (double)m->us[RECORDED] * d->options->max_slower;
 	d->slower += m->slower;

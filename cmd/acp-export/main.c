@@ -173,7 +173,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {name, help, options};
-	struct export e = {.frame = {.reads = true}};
+	static struct export e = {.frame = {.reads = true}}; /* all that it holds lasts until the process ends */
 	struct watch w = {.name = name, .state = &e, .frame = &e.frame, .open = open_format, .begin = begin, .message = message,
 		.event = event, .tick = tick, .finish = finish};
 	struct cli_line line;
@@ -200,7 +200,6 @@ main(int argc, char **argv)
 		status = EXIT_FAILED;
 	if (e.option)
 		redact_report(&e.redact, name);
-	transcript_free(&e.transcript);
 	trace_export_close(&e.trace);
 	redact_free(&e.redact);
 	return status;

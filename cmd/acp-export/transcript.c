@@ -184,13 +184,3 @@ transcript_end(struct transcript *t)
 		redact_all(t);
 	usage_sort(t->usage);
 }
-
-void
-transcript_free(struct transcript *t)
-{
-	sessions_free(t->sessions);
-	usage_free(t->usage);
-	buf_free(&t->agent);
-	buf_free(&t->version);
-	buf_free(&t->word);
-}

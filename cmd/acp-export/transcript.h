@@ -123,9 +123,8 @@ struct transcript {
 	bool timed;               /* a recording has times */
 };
 
-/* Makes an empty transcript. redact stays the caller's, or is NULL. */
+/* Makes an empty transcript, which lasts as long as the process. redact stays the caller's, or is NULL. */
 void transcript_open(struct transcript *, struct redact *);
-void transcript_free(struct transcript *);
 /* Starts a recording. started: seconds since 1970; 0: not known. */
 void transcript_begin(struct transcript *, double started);
 /* Reads a message, before redaction. timed: the time of the message is known. */

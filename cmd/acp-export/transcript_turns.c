@@ -1,6 +1,4 @@
 /* Makes the parts of a transcript from the events of lib/session: sessions, turns, and questions to the user. */
-#include <stdlib.h>
-
 #include "cmd/acp-export/transcript_parts.h"
 
 /* --- turns --- */
@@ -88,53 +86,6 @@ show_child(struct transcript *t, struct session *child)
 		return;
 	transcript_item(t, transcript_turn(t, child->parent), ITEM_CHILD)->child = child;
 	((struct export_session *)child->data)->nested = true;
-}
-
-static void
-free_turn(struct export_turn *turn)
-{
-	struct item *item;
-
-	while ((item = turn->items)) {
-		turn->items = item->next;
-		buf_free(&item->id);
-		buf_free(&item->text);
-		for (size_t i = 0; i < FIELDS; i++)
-			buf_free(&item->field[i]);
-		free(item);
-	}
-	buf_free(&turn->work);
-	buf_free(&turn->prompt);
-	buf_free(&turn->stop);
-	buf_free(&turn->error);
-	buf_free(&turn->spent.cost);
-	free(turn);
-}
-
-static void
-free_session(struct export_session *x)
-{
-	struct export_turn *turn;
-	struct terminal *terminal, *next;
-
-	HASH_ITER(hh, x->terminals, terminal, next) {
-		HASH_DEL(x->terminals, terminal);
-		buf_free(&terminal->output);
-		free(terminal);
-	}
-	for (size_t i = 0; i <= ITEM_THOUGHT; i++)
-		HASH_CLEAR(hh, x->messages[i]);
-	while ((turn = x->turns)) {
-		x->turns = turn->next;
-		free_turn(turn);
-	}
-	buf_free(&x->samples);
-	buf_free(&x->title);
-	buf_free(&x->agent);
-	buf_free(&x->version);
-	buf_free(&x->cwd);
-	buf_free(&x->currency);
-	free(x);
 }
 
 /* Ends the task of a sub-agent that reports the state idle. */
@@ -232,9 +183,6 @@ transcript_event(void *arg, const struct session_event *e)
 		break;
 	case SESSION_ADOPTED:
 		show_child(t, e->session);
-		break;
-	case SESSION_FORGOTTEN:
-		free_session(x);
 		break;
 	case SESSION_HISTORY_BEGAN:
 		x->skipping = x->turns;
