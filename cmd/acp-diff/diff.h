@@ -20,7 +20,7 @@ enum side { RECORDED, LIVE, SIDES };
 /* Pointers, in an array that grows. */
 struct list {
 	void **at;
-	size_t n, cap;
+	size_t n;
 };
 
 /* An id of a tool call, a message, ... It becomes the partner of an id of the other side when two messages that name them do. */
@@ -165,8 +165,8 @@ struct slice diff_keep(struct slice);
 
 /* --- reading (load.c) --- */
 
-/* Reads the recording of a side. 0, or an exit status after reporting the error. */
-int load(struct diff *, enum side);
+/* Reads the recording of a side. Ends the process, after reporting the error, if it cannot be read. */
+void load(struct diff *, enum side);
 enum side item_side(const struct diff_item *);
 /*
  * Reads the message of an item, that of a tool call with its last state; MSG_NOISE with the text: the item is not a message. Valid

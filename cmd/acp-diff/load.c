@@ -1,6 +1,5 @@
 /* Reads a recording into sessions, turns and items. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -37,11 +36,9 @@ diff_new(size_t n, size_t size)
 void
 list_add(struct list *l, void *p)
 {
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 8;
-		l->at = reallocarray(l->at, l->cap, sizeof(*l->at));
-		diff_must(l->at ? 0 : -1);
-	}
+	/* The array has room for one more than twice the last power of two. */
+	if ((l->n & (l->n - 1)) == 0)
+		l->at = cli_grow(name, l->at, 2 * l->n, sizeof(*l->at));
 	l->at[l->n++] = p;
 }
 
@@ -274,32 +271,28 @@ put_noise(struct diff *d, enum side side, uint32_t index)
 
 /* --- all of it --- */
 
-/* Reads the items of a recording. 0, or an exit status after reporting the error. */
-static int
-read_items(struct file *f)
+void
+load(struct diff *d, enum side side)
 {
+	const struct diff_options *o = d->options;
+	struct file *f = &d->file[side];
 	struct record record;
 	uint32_t index;
 	int r;
 
+	f->path = strcmp(o->path[side], "-") == 0 ? "standard input" : o->path[side];
+	if (items_open(&f->items, name, o->path[side], o->limit, o->hop, o->environment && side == RECORDED) < 0)
+		cli_die(EXIT_USAGE, name, "%s: %s", f->path, strerror(errno));
+	f->items.path = f->path;
 	do
 		r = items_next(&f->items, &record, &index);
 	while (r == 0 && record.kind != RECORD_END);
-	if (r == 0)
-		return items_missed(&f->items) ? EXIT_USAGE : 0;
 	if (r < 0)
-		cli_warn(name, "%s: %s", f->path, strerror(errno));
-	return r < 0 && errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-}
-
-/* Puts the items into sessions and turns. */
-static void
-put_items(struct diff *d, enum side side)
-{
-	struct file *f = &d->file[side];
-
-	f->sessions = diff_new(1, f->items.nsessions * sizeof(struct diff_session *));
-	f->entries = diff_new(1, f->items.n * sizeof(struct diff_item *));
+		cli_die(errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE, name, "%s: %s", f->path, strerror(errno));
+	if (r > 0 || items_missed(&f->items))
+		exit(EXIT_USAGE);
+	f->sessions = diff_new(f->items.nsessions, sizeof(struct diff_session *));
+	f->entries = diff_new(f->items.n, sizeof(struct diff_item *));
 	get_session(d, side, 0);
 	for (size_t i = 0; i < f->items.n; i++) {
 		if (f->items.at[i].record == RECORD_MESSAGE)
@@ -307,25 +300,6 @@ put_items(struct diff *d, enum side side)
 		else if (f->items.at[i].record == RECORD_NOISE)
 			put_noise(d, side, (uint32_t)i);
 	}
-}
-
-int
-load(struct diff *d, enum side side)
-{
-	const struct diff_options *o = d->options;
-	struct file *f = &d->file[side];
-	int status;
-
-	f->path = strcmp(o->path[side], "-") == 0 ? "standard input" : o->path[side];
-	if (items_open(&f->items, name, o->path[side], o->limit, o->hop, o->environment && side == RECORDED) < 0) {
-		cli_warn(name, "%s: %s", f->path, strerror(errno));
-		return EXIT_USAGE;
-	}
-	f->items.path = f->path;
-	status = read_items(f);
-	if (status == 0)
-		put_items(d, side);
-	return status;
 }
 
 /* --- the contents of items --- */

@@ -100,46 +100,12 @@ compile(const struct diff_options *o)
 	return compile_one("--ignore", program.p);
 }
 
-/* --- all of it --- */
-
-static int
-run(struct diff *d)
-{
-	const struct diff_options *o = d->options;
-	int status = load(d, RECORDED);
-
-	if (status == 0)
-		status = load(d, LIVE);
-	if (status)
-		return status;
-	if (d->nentries == 0) {
-		cli_warn(name, "--normalize leaves out every message: there is nothing to compare");
-		return EXIT_USAGE;
-	}
-	d->ids = ids_new(o->keep_paths);
-	if (o->label)
-		d->file[LIVE].path = o->label;
-	diff_must(d->ids ? 0 : -1);
-	diff_run(d);
-	if (o->max_slower >= 0)
-		compare_times(d);
-	status = report_write(d);
-	if (status)
-		return status;
-	if (d->differences || d->slower)
-		return EXIT_NEGATIVE;
-	if (o->max_slower < 0 || d->ntimes)
-		return 0;
-	cli_warn(name, "--max-slower: no method has 5 responses with times in both recordings: nothing was compared");
-	return EXIT_USAGE;
-}
-
 int
 main(int argc, char **argv)
 {
 	/* All that these hold lasts until the process ends. */
 	static struct diff_options o = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1};
-	static struct diff d = {.options = &o, .file = {{.items.fd = -1}, {.items.fd = -1}}};
+	static struct diff d = {.options = &o};
 	struct cli_line line;
 	char **words;
 	int status;
@@ -157,7 +123,21 @@ main(int argc, char **argv)
 	o.path[RECORDED] = words[0];
 	o.path[LIVE] = words[1];
 	d.normalize = compile(&o);
-	status = run(&d);
-	normalize_free(d.normalize);
+	load(&d, RECORDED);
+	load(&d, LIVE);
+	if (d.nentries == 0)
+		cli_die(EXIT_USAGE, name, "--normalize leaves out every message: there is nothing to compare");
+	if (o.label)
+		d.file[LIVE].path = o.label;
+	d.ids = ids_new(o.keep_paths);
+	diff_must(d.ids ? 0 : -1);
+	diff_run(&d);
+	if (o.max_slower >= 0)
+		compare_times(&d);
+	status = report_write(&d);
+	if (status == 0 && (d.differences || d.slower))
+		return EXIT_NEGATIVE;
+	if (status == 0 && o.max_slower >= 0 && d.ntimes == 0)
+		cli_die(EXIT_USAGE, name, "--max-slower: no method has 5 responses with times in both recordings: nothing was compared");
 	return status;
 }
