@@ -180,13 +180,6 @@ compare_directory(struct walk *w, const struct position *at, struct slice a, str
 
 static void compare(struct walk *, const struct position *, struct slice a, struct slice b);
 
-/* Reports a value that only one message has; the other value is p NULL. */
-static void
-report_alone(struct walk *w, const struct position *at, struct slice a, struct slice b)
-{
-	report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
-}
-
 /* Compares the values of a member. If only one message has the member, the other value is p NULL. */
 static void
 compare_member(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
@@ -205,67 +198,56 @@ compare_member(struct walk *w, const struct position *up, struct slice key, stru
 		compare(w, &at, a, b);
 	/* Some programs write null for a member that others leave out. */
 	else if (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL)
-		report_alone(w, &at, a, b);
+		report(w, &at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
 }
 
-/* Members of an object, and the digests of their names. */
-struct members {
-	struct slice *keys, *values;
-	uint64_t *names;
-	size_t n;
+/* An object that is read, up to its current member; key.p NULL: the end. */
+struct reading {
+	struct json_iter it;
+	struct slice key, value;
 };
 
-/* Collects the current member (key p NULL: none) and all members after it. 0, or -1 out of memory. */
-static int
-collect_members(struct walk *w, struct members *to, struct json_iter it, struct slice key, struct slice value)
+/* Collects the members from the current one on (to NULL: only counts them), and the digests of their names. Returns their number. */
+static size_t
+collect(struct walk *w, struct reading from, struct reading *to, uint64_t *names)
 {
-	struct json_iter ahead = it;
-	struct slice name = key, ignored = value;
+	struct slice name;
 	size_t n = 0;
 
-	for (; name.p; n++)
-		json_next(&ahead, &name, &ignored);
-	to->keys = calloc(n + 1, sizeof(*to->keys));
-	to->values = calloc(n + 1, sizeof(*to->values));
-	to->names = calloc(n + 1, sizeof(*to->names));
-	if (!to->keys || !to->values || !to->names)
-		return -1;
-	for (; to->n < n; to->n++, json_next(&it, &key, &value)) {
-		name = json_exact(key, &w->a);
-		if (!name.p)
-			return -1;
-		to->keys[to->n] = key;
-		to->values[to->n] = value;
-		to->names[to->n] = digest_bytes(name);
+	for (; from.key.p; n++, json_next(&from.it, &from.key, &from.value)) {
+		if (!to)
+			continue;
+		to[n] = from;
+		name = json_exact(from.key, &w->a);
+		if (name.p)
+			names[n] = digest_bytes(name);
+		else
+			fail(w);
 	}
-	return 0;
+	return n;
 }
 
+/* Compares the rest of two objects from where their members no longer have the same order. */
 static void
-free_members(struct members *m)
-{
-	free(m->keys);
-	free(m->values);
-	free(m->names);
-}
-
-/* Compares the rest of two objects from where their members no longer have the same order. 0, or -1 out of memory. */
-static int
-compare_unordered(struct walk *w, const struct position *at, struct slice a, struct slice b, const struct members *x,
-	struct members *y)
+compare_unordered(struct walk *w, const struct position *at, const struct reading *a, const struct reading *b)
 {
 	/* partner[i]: the index in y of the member that has the name of x's member i; members of equal names are paired in order. */
-	size_t *partner = calloc(x->n + 1, sizeof(*partner)), last = 0, j;
+	const size_t n = collect(w, *a, NULL, NULL), m = collect(w, *b, NULL, NULL);
+	struct reading *x = calloc(n + m, sizeof(*x)), *y = x ? x + n : NULL;
+	uint64_t *names = calloc(n + m, sizeof(*names));
+	size_t *partner = calloc(n + 1, sizeof(*partner)), last = 0, j;
 	bool ordered = true;
 
-	for (size_t i = 0; partner && i < x->n; i++)
+	for (size_t i = 0; partner && i < n; i++)
 		partner[i] = ROWS_ALONE;
-	if (!partner || rows_match_any(x->names, x->n, y->names, y->n, partner) < 0) {
-		free(partner);
-		return -1;
+	if (x && names) {
+		collect(w, *a, x, names);
+		collect(w, *b, y, names + n);
 	}
-	for (size_t i = 0; i < x->n; i++) {
-		if (partner[i] != ROWS_ALONE && !json_string_eq(x->keys[i], y->keys[partner[i]]))
+	if (!x || !names || !partner || rows_match_any(names, n, names + n, m, partner) < 0)
+		fail(w);
+	for (size_t i = 0; i < n && !w->failed; i++) {
+		if (partner[i] != ROWS_ALONE && !json_string_eq(x[i].key, y[partner[i]].key))
 			partner[i] = ROWS_ALONE; /* two names have the same digest by chance */
 		if (partner[i] == ROWS_ALONE)
 			continue;
@@ -273,42 +255,36 @@ compare_unordered(struct walk *w, const struct position *at, struct slice a, str
 		last = partner[i];
 	}
 	if (w->c->match == MATCH_EXACT && !ordered)
-		report(w, at, DIFFERENCE_ORDER, a, b);
-	for (size_t i = 0; i < x->n && !w->stopped; i++) {
+		report(w, at, DIFFERENCE_ORDER, a->it.in, b->it.in);
+	for (size_t i = 0; i < n && !w->stopped; i++) {
 		j = partner[i];
-		compare_member(w, at, x->keys[i], x->values[i], j == ROWS_ALONE ? slice(NULL, 0) : y->values[j]);
+		compare_member(w, at, x[i].key, x[i].value, j == ROWS_ALONE ? slice(NULL, 0) : y[j].value);
 		if (j != ROWS_ALONE)
-			y->keys[j].p = NULL;
+			y[j].key.p = NULL;
 	}
-	for (j = 0; j < y->n && !w->stopped; j++)
-		if (y->keys[j].p)
-			compare_member(w, at, y->keys[j], slice(NULL, 0), y->values[j]);
+	for (j = 0; j < m && !w->stopped; j++)
+		if (y[j].key.p)
+			compare_member(w, at, y[j].key, slice(NULL, 0), y[j].value);
+	free(x);
+	free(names);
 	free(partner);
-	return 0;
 }
 
 static void
 compare_objects(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
-	struct json_iter i = {.in = a}, j = {.in = b};
-	struct slice key, value, other_key, other;
-	struct members x = {0}, y = {0};
+	struct reading x = {.it.in = a}, y = {.it.in = b};
 	bool more = true;
 
 	while (more && !w->stopped) {
-		more = json_next(&i, &key, &value);
-		more |= json_next(&j, &other_key, &other);
-		if (!key.p || !other_key.p || !json_string_eq(key, other_key))
+		more = json_next(&x.it, &x.key, &x.value);
+		more |= json_next(&y.it, &y.key, &y.value);
+		if (!x.key.p || !y.key.p || !json_string_eq(x.key, y.key))
 			break;
-		compare_member(w, at, key, value, other);
+		compare_member(w, at, x.key, x.value, y.value);
 	}
-	if (!more || w->stopped)
-		return;
-	if (collect_members(w, &x, i, key, value) < 0 || collect_members(w, &y, j, other_key, other) < 0 ||
-		compare_unordered(w, at, a, b, &x, &y) < 0)
-		fail(w);
-	free_members(&x);
-	free_members(&y);
+	if (more && !w->stopped)
+		compare_unordered(w, at, &x, &y);
 }
 
 static void
@@ -329,7 +305,7 @@ compare_arrays(struct walk *w, const struct position *up, struct slice a, struct
 		if (more_a && more_b)
 			compare(w, &at, value, other);
 		else if ((more_a || more_b) && w->c->match >= MATCH_PARAMS)
-			report_alone(w, &at, value, other);
+			report(w, &at, more_a ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, value, other);
 		else if (!more_a && !more_b)
 			break;
 	}
@@ -346,29 +322,21 @@ type_of(struct slice value)
 	return type == JSON_FALSE ? JSON_TRUE : type;
 }
 
-/* Are both values ids? JSON-RPC ids may be numbers on one side and strings on the other; ids of ACP have the same type on both. */
-static bool
-are_ids(enum acp_id what, struct slice a, struct slice b)
-{
-	enum json_type x = json_type(a), y = json_type(b);
-
-	return what != ACP_ID_NONE && (x == JSON_STRING || x == JSON_NUMBER) && (y == JSON_STRING || y == JSON_NUMBER) &&
-		(what == ACP_ID_REQUEST || x == y);
-}
-
 static void
 compare(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	const struct acp_member *member = at ? at->member : NULL;
-	enum json_type type = type_of(a);
+	enum json_type type = type_of(a), other = type_of(b);
 
 	if (a.p == w->c->excluded[0].p && b.p == w->c->excluded[1].p)
 		return;
-	if (w->c->ids && member && are_ids(member->id, a, b)) {
+	/* JSON-RPC ids may be numbers on one side and strings on the other; ids of ACP have the same type on both. */
+	if (w->c->ids && member && member->id && (type == JSON_STRING || type == JSON_NUMBER) &&
+		(type == other || (member->id == ACP_ID_REQUEST && (other == JSON_STRING || other == JSON_NUMBER)))) {
 		compare_id(w, at, a, b);
 		return;
 	}
-	if (type != type_of(b)) {
+	if (type != other) {
 		report(w, at, DIFFERENCE_VALUE, a, b);
 		return;
 	}
@@ -443,7 +411,7 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 	}
 	/* The higher levels compare the whole error. */
 	if (w->c->match == MATCH_METHOD && recorded->kind == MSG_RESPONSE && !recorded->error.p != !live->error.p) {
-		report_alone(w, &error, recorded->error, live->error);
+		report(w, &error, recorded->error.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, recorded->error, live->error);
 		return false;
 	}
 	if ((!a.p && !b.p) || (a.p && b.p && json_string_eq(a, b)))

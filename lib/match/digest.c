@@ -72,17 +72,6 @@ of_string(struct walk *w, struct slice string)
 	}
 }
 
-static uint64_t
-of_number(struct walk *w, struct slice number)
-{
-	bool integer;
-
-	w->text.n = 0;
-	if (json_number_key(number, &w->text, &integer) < 0)
-		return digest_bytes(number); /* the exponent is out of bounds */
-	return digest_bytes(buf_slice(&w->text));
-}
-
 static uint64_t of_value(struct walk *, const struct acp_member *, struct slice value, bool foreign);
 
 static uint64_t
@@ -124,7 +113,7 @@ static uint64_t
 of_value(struct walk *w, const struct acp_member *member, struct slice value, bool foreign)
 {
 	enum json_type type = json_type(value);
-	bool counts = w->d->match >= MATCH_PARAMS || (member && member->kind);
+	bool counts = w->d->match >= MATCH_PARAMS || (member && member->kind), integer;
 
 	if (value.p == w->d->excluded.p)
 		return 0;
@@ -142,7 +131,11 @@ of_value(struct walk *w, const struct acp_member *member, struct slice value, bo
 		return type == JSON_FALSE ? JSON_TRUE : type;
 	if (type == JSON_STRING)
 		return digest_join(JSON_STRING, of_string(w, value));
-	return type == JSON_NUMBER ? digest_join(JSON_NUMBER, of_number(w, value)) : type;
+	if (type != JSON_NUMBER)
+		return type;
+	w->text.n = 0;
+	/* A number whose exponent is out of bounds has no key. */
+	return digest_join(JSON_NUMBER, digest_bytes(json_number_key(value, &w->text, &integer) < 0 ? value : buf_slice(&w->text)));
 }
 
 static uint64_t

@@ -125,28 +125,20 @@ add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice 
 	return -1;
 }
 
-/* Makes room for a pair. A forgotten pair can be learned again; only a conflict with it stays unnoticed. */
-static void
-forget_oldest(struct ids *ids)
-{
-	struct pair *p = ids->pairs[RECORDED], *next;
-
-	for (; p && ids->temporary >= IDS_MOST; p = next) {
-		next = p->hh[RECORDED].next;
-		if (is_temporary(p->what))
-			forget(ids, p);
-	}
-}
-
 enum ids_verdict
 ids_learn(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
 	enum ids_verdict v = ids_judge(ids, at, recorded, live);
+	struct pair *p = ids->pairs[RECORDED], *next;
 
 	if (v != IDS_NEW)
 		return v;
-	if (is_temporary(at.what))
-		forget_oldest(ids);
+	/* Make room for the pair. A forgotten pair can be learned again; only a conflict with it stays unnoticed. */
+	for (; is_temporary(at.what) && p && ids->temporary >= IDS_MOST; p = next) {
+		next = p->hh[RECORDED].next;
+		if (is_temporary(p->what))
+			forget(ids, p);
+	}
 	return add_pair(ids, at.what, recorded, live) < 0 ? IDS_FAILED : v;
 }
 

@@ -19,29 +19,23 @@ replace(struct writing *w, struct slice value, struct slice with)
 	return 0;
 }
 
-/* Writes a string that may hold paths. */
-static int
-write_paths(struct writing *w, struct slice string)
-{
-	SCOPED struct buf changed = {0};
-	int r = ids_text(w->ids, w->session, IDS_WRITTEN, string, &changed);
-
-	return r == 1 ? replace(w, string, buf_slice(&changed)) : r;
-}
-
 static int
 write_value(struct writing *w, const struct acp_member *member, struct slice value, bool foreign)
 {
 	struct json_iter it = {.in = value};
 	struct slice key, v, live;
 	enum json_type type = json_type(value);
+	SCOPED struct buf changed = {0};
+	int r;
 
 	if (member && member->id && (type == JSON_STRING || type == JSON_NUMBER)) {
 		live = ids_live(w->ids, (struct ids_scope){member->id, w->from, w->session}, value);
 		return live.p && !slice_eq(live, value) ? replace(w, value, live) : 0;
 	}
-	if (type == JSON_STRING)
-		return write_paths(w, value);
+	if (type == JSON_STRING) {
+		r = ids_text(w->ids, w->session, IDS_WRITTEN, value, &changed);
+		return r == 1 ? replace(w, value, buf_slice(&changed)) : r;
+	}
 	if (type != JSON_OBJECT && type != JSON_ARRAY)
 		return 0;
 	foreign |= member && member->opaque;
