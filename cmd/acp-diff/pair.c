@@ -154,16 +154,6 @@ pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_directio
 	pair_rows(d, &x, &y, dir, introducing, steps, sizeof(steps) / sizeof(*steps));
 }
 
-/* Pairs messages of the agent that come in different turns. */
-static void
-pair_across_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
-{
-	const enum likeness alike = d->options->match < MATCH_PARAMS ? CONTENT : FULL;
-	const struct step steps[] = {{alike, true, false}, {alike, true, true}};
-
-	pair_rows(d, &a->turns, &b->turns, ACP_UP, false, steps, 2);
-}
-
 static int
 by_line(const void *x, const void *y)
 {
@@ -300,6 +290,8 @@ static void
 pair_turns(struct diff *d, struct diff_session *x, struct diff_session *y)
 {
 	const struct list *a = &x->turns, *b = &y->turns;
+	const enum likeness alike = d->options->match < MATCH_PARAMS ? CONTENT : FULL;
+	const struct step steps[] = {{alike, true, false}, {alike, true, true}};
 	size_t *partner = diff_new(a->n, sizeof(*partner)), next = 0;
 
 	match_turns(a, b, partner);
@@ -311,7 +303,8 @@ pair_turns(struct diff *d, struct diff_session *x, struct diff_session *y)
 	for (; next < b->n; next++)
 		add_section(d, NULL, b->at[next]);
 	free(partner);
-	pair_across_turns(d, x, y);
+	/* Messages of the agent may come in different turns. */
+	pair_rows(d, a, b, ACP_UP, false, steps, 2);
 	find_moved(d, x, ACP_DOWN);
 	find_moved(d, x, ACP_UP);
 }

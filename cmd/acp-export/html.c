@@ -34,22 +34,6 @@ put_when(struct page *p, const struct box *b)
 	page_printf(p, "%s%s</span>", *b->clock && *b->length ? " · " : "", b->length);
 }
 
-static void
-put_summary(struct page *p, const struct box *b)
-{
-	page_put(p, "<summary>");
-	if (b->state)
-		page_printf(p, "<span class=\"state\">%s</span> ", b->state);
-	page_printf(p, "<span class=\"label\">%s</span> ", b->label);
-	if (b->title.n) {
-		page_put(p, "<span class=\"title\">");
-		page_put_html(p, b->title, false);
-		page_put(p, "</span>");
-	}
-	put_when(p, b);
-	page_put(p, "</summary>\n");
-}
-
 static const struct {
 	const char *element, *class;
 } elements[] = {[BOX_SESSION] = {"article", "session"}, [BOX_CHILD] = {"details", "child"}, [BOX_TURN] = {"section", "turn"},
@@ -76,7 +60,15 @@ open_box(struct page *p, const struct box *b)
 		put_when(p, b);
 		page_printf(p, "</h%u>\n", level);
 	} else if (strcmp(elements[b->kind].element, "details") == 0) {
-		put_summary(p, b);
+		page_put(p, "<summary>");
+		if (b->state)
+			page_printf(p, "<span class=\"state\">%s</span> ", b->state);
+		page_printf(p, "<span class=\"label\">%s</span> ", b->label);
+		page_put(p, b->title.n ? "<span class=\"title\">" : "");
+		page_put_html(p, b->title, false);
+		page_put(p, b->title.n ? "</span>" : "");
+		put_when(p, b);
+		page_put(p, "</summary>\n");
 	} else if (b->kind == BOX_ASK || b->kind == BOX_PLAN || b->kind == BOX_USER) {
 		page_printf(p, "<p class=\"who\"><span class=\"label\">%s</span> ", b->label);
 		page_put_html(p, b->title, false);

@@ -85,7 +85,6 @@ count(void *arg, const struct usage_event *e)
 	if (!turn)
 		return;
 	x->uncounted = turn->next;
-	turn->spent.known = e->billed.has;
 	turn->spent.lower = e->billed_lower;
 	turn->spent.billed = e->billed;
 	turn->spent.inside = usage_inside(t->usage, e->session->now);

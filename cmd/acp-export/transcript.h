@@ -52,7 +52,7 @@ struct item {
 
 /* The usage of a turn. */
 struct spent {
-	bool known, lower;       /* known: some tokens were reported; lower: the tokens are a lower bound */
+	bool lower;              /* the tokens are a lower bound */
 	struct usage_sums billed;
 	uint8_t inside;          /* which counts include other counts, for usage_disjoint */
 	struct buf cost;         /* "0.0164 USD" */

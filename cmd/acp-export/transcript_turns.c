@@ -103,17 +103,6 @@ end_task(const struct session_event *e)
 	x->loose = NULL;
 }
 
-/* Forgets the agent, and ends the collections of items outside of turns. */
-static void
-end_connection(struct transcript *t)
-{
-	struct session *s = NULL;
-
-	t->agent.n = t->version.n = 0;
-	while ((s = sessions_next(t->sessions, s)))
-		((struct export_session *)s->data)->loose = NULL;
-}
-
 /* --- questions --- */
 
 static void
@@ -163,12 +152,15 @@ void
 transcript_event(void *arg, const struct session_event *e)
 {
 	struct transcript *t = arg;
+	struct session *s = NULL;
 	struct export_session *x;
 
 	t->now = e->t;
 	usage_happened(t->usage, e);
+	/* A connection that ends, ends the collections of items outside of turns. */
 	if (e->kind == SESSION_DISCONNECTED)
-		end_connection(t);
+		for (t->agent.n = t->version.n = 0; (s = sessions_next(t->sessions, s));)
+			((struct export_session *)s->data)->loose = NULL;
 	else if (e->kind == SESSION_BEGAN)
 		e->session->data = transcript_new(sizeof(*x));
 	if (!e->session)

@@ -416,7 +416,7 @@ put_foot(struct page *p, const struct export_turn *turn)
 	}
 	if (p->transcript->timed && turn->end > turn->t)
 		add_part(&text, "%s", people_duration(length, turn->end - turn->t));
-	if (spent->known)
+	if (spent->billed.has)
 		add_tokens(&text, &spent->billed, spent->inside, spent->lower);
 	if (spent->cost.n)
 		export_must(json_format(&text, text.n ? " · %b" : "%b", buf_slice(&spent->cost)));

@@ -420,24 +420,12 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 	return false;
 }
 
-/* Learns the pair of a request's JSON-RPC ids, and the session that a response begins. */
-static int
-learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
-{
-	struct ids_scope request = {.what = ACP_ID_REQUEST, .from = w->c->from};
-
-	if (recorded->kind == MSG_REQUEST)
-		return ids_renew(w->c->ids, request, recorded->id, live->id);
-	if (recorded->kind == MSG_RESPONSE && w->session.p && acp_opens_session(w->what))
-		return ids_begin_session(w->c->ids, recorded->id, w->session);
-	return 0;
-}
-
 int
 compare_messages(const struct compare *c, const struct msg *recorded, const struct msg *live)
 {
 	struct walk w = {.c = c, .session = msg_session(recorded), .request = recorded->id, .what = recorded->what,
 		.response = recorded->kind == MSG_RESPONSE};
+	int r = 0;
 
 	if (recorded->kind == MSG_NOISE || live->kind == MSG_NOISE)
 		return compare_values(c, recorded->text, live->text);
@@ -447,7 +435,12 @@ compare_messages(const struct compare *c, const struct msg *recorded, const stru
 		w.session = c->session;
 	if (!compare_heads(&w, recorded, live))
 		return finish(&w);
-	if (c->learn && c->ids && learn(&w, recorded, live) < 0)
+	/* Learn the pair of a request's JSON-RPC ids, and the session that a response begins. */
+	if (c->learn && c->ids && recorded->kind == MSG_REQUEST)
+		r = ids_renew(c->ids, (struct ids_scope){.what = ACP_ID_REQUEST, .from = c->from}, recorded->id, live->id);
+	else if (c->learn && c->ids && w.response && w.session.p && acp_opens_session(w.what))
+		r = ids_begin_session(c->ids, recorded->id, w.session);
+	if (r < 0)
 		fail(&w);
 	w.quiet = c->match == MATCH_METHOD;
 	if (c->match == MATCH_EXACT) {

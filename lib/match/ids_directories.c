@@ -305,23 +305,6 @@ skip_same(struct reading *a, struct reading *b, size_t n)
 	return true;
 }
 
-static bool
-is_same(const struct directory *directories, struct slice recorded, struct slice live)
-{
-	struct reading a = {recorded, recorded.p}, b = {live, live.p};
-	const char *slash;
-	enum found found;
-
-	while ((slash = memchr(a.at, '/', (size_t)(end_of(&a) - a.at)))) {
-		if (!skip_same(&a, &b, (size_t)(slash - a.at)))
-			return false;
-		found = skip_pair(directories, &a, &b);
-		if (found == FOUND_RECORDED || (found == FOUND_NONE && !skip_same(&a, &b, 1)))
-			return false;
-	}
-	return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
-}
-
 /* Can the string hold no directory that differs on the other side? JSON may escape a slash, with a backslash. */
 static bool
 is_plain(const struct ids *ids, struct slice string)
@@ -333,13 +316,28 @@ int
 ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
 {
 	SCOPED struct buf a = {0}, b = {0};
-	struct slice x, y;
+	const struct directory *directories;
+	struct reading x, y;
+	const char *slash;
+	enum found found;
 
 	if (is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
-	x = json_exact(recorded, &a);
-	y = json_exact(live, &b);
-	return x.p && y.p ? is_same(directories_of(ids, session), x, y) : -1;
+	x.text = json_exact(recorded, &a);
+	y.text = json_exact(live, &b);
+	if (!x.text.p || !y.text.p)
+		return -1;
+	x.at = x.text.p;
+	y.at = y.text.p;
+	directories = directories_of(ids, session);
+	while ((slash = memchr(x.at, '/', (size_t)(end_of(&x) - x.at)))) {
+		if (!skip_same(&x, &y, (size_t)(slash - x.at)))
+			return 0;
+		found = skip_pair(directories, &x, &y);
+		if (found == FOUND_RECORDED || (found == FOUND_NONE && !skip_same(&x, &y, 1)))
+			return 0;
+	}
+	return slice_eq(slice_between(x.at, end_of(&x)), slice_between(y.at, end_of(&y)));
 }
 
 /* --- writing --- */

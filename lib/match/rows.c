@@ -160,14 +160,11 @@ rows_fill(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *part
 static int
 divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
-	bool divided = false;
-
 	if (!pair_unique(a, n, b, m, partner))
 		return -1;
-	for (size_t i = 0; !divided && i < n; i++)
-		divided = partner[i] != ROWS_ALONE;
-	if (divided)
-		return rows_fill(a, n, b, m, partner);
+	for (size_t i = 0; i < n; i++)
+		if (partner[i] != ROWS_ALONE)
+			return rows_fill(a, n, b, m, partner);
 	return rows_match_any(a, n, b, m, partner) < 0 ? -1 : rows_rising(partner, n);
 }
 
