@@ -172,10 +172,11 @@ normalize(struct diff *d, enum side side, uint32_t index, struct msg *m)
 		request.method = buf_slice(&method);
 	}
 	result = normalize_message(d->normalize, (enum acp_side)item->from, m, method.n ? &request : NULL, &d->text[side], &why);
-	if (result == NORMALIZE_FAILED && why)
-		cli_die(EXIT_USAGE, name, "%s:%llu: --normalize: %s", f->path, (unsigned long long)item->line, why);
-	if (result == NORMALIZE_FAILED)
-		cli_no_memory(name);
+	if (result == NORMALIZE_FAILED) {
+		normalize_free(d->normalize);
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s:%llu: --normalize: %s", f->path, (unsigned long long)item->line,
+			why ? why : strerror(ENOMEM));
+	}
 	if (result == NORMALIZE_DONE && msg_scan(buf_slice(&d->text[side]), m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = buf_slice(&d->text[side])};
 	return result == NORMALIZE_DONE;
