@@ -371,9 +371,10 @@ put_line(const struct trace_export *t, bool report, struct buf *to)
 {
 	const char *what = report ? "Metrics" : "Spans";
 
-	return -(buf_printf(to, "{\"resource%s\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}},"
-		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"%016" PRIx64 "\"}}]},\"scope%s\":[{\"scope\":{\"name\":\"acp-export\","
-		"\"version\":\"" VERSION "\"},\"%s\":[", what, t->instance, what, report ? "metrics" : "spans") ||
+	return -(buf_printf(to, "{\"resource%s\":[{\"resource\":{\"attributes\":["
+		"{\"key\":\"service.name\",\"value\":{\"stringValue\":\"acp\"}},"
+		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"%016" PRIx64 "\"}}]},\"scope%s\":["
+		"{\"scope\":{\"name\":\"acp-export\",\"version\":\"" VERSION "\"},\"%s\":[", what, t->instance, what, report ? "metrics" : "spans") ||
 		(report ? put_metrics(&t->metrics, t->first, t->now, to) : buf_add_slice(to, buf_slice(&t->batch))) ||
 		buf_add_string(to, "]}]}]}\n"));
 }
