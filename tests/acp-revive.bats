@@ -557,6 +557,71 @@ small() {
 ["_x/more",null]'
 }
 
+# within BYTES: the first process reads so many bytes after initialize, and dies as soon as there is a file `go`; the next notes all.
+within() {
+	cat >within <<-EOS
+		#!/bin/sh
+		echo >>lives
+		read -r line
+		id=\${line#*\"id\":} id=\${id%%,*}
+		echo '{"jsonrpc":"2.0","id":'"\$id"',"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+		[ "\$(wc -l <lives)" -eq 1 ] || { cat >agent.log; exit; }
+		head -c $1 >begun
+		while [ ! -e go ]; do sleep 0.01; done
+		kill -KILL \$\$
+	EOS
+	chmod +x within
+	rm -f go begun
+	restart --max-line 1000 -- ./within
+	say "$init"
+	gets '"id":0'
+}
+
+@test "the agent dies within a request beyond --max-line: the request fails, and its rest does not reach the next process" {
+	local n half
+	printf -v half '{"id":1,"method":"_x/long","params":"%02000d' 0
+	for n in 100 ${#half}; do # with a rest in the pipe, and without one
+		within "$n"
+		printf %s "$half" >&9
+		wait_for test -s begun
+		touch go
+		responds 1 -32603
+		say "${half:100}\"}" '{"method":"_x/next"}'
+		reads _x/next
+		ends 0
+		assert_equal "$(<agent.log)" '{"method":"_x/next"}'
+		assert_equal "$(grep -c '"id":1,' got)" 1
+	done
+}
+
+@test "the agent dies before a request beyond --max-line that is under way: the next process gets it" {
+	local first='{"method":"_x/first"}' half
+	printf -v half '{"id":1,"method":"_x/long","params":"%02000d' 0
+	within $((${#first} + 1))
+	printf '%s\n%s' "$first" "$half" >&9
+	wait_for test -s begun
+	touch go
+	gets _acp-revive/restarted
+	say '"}' '{"method":"_x/next"}'
+	reads _x/next
+	run ! grep '"id":1,' got
+	ends 0
+	assert_equal "$(<agent.log)" "$half"$'"}\n{"method":"_x/next"}'
+}
+
+@test "a last response without its newline reaches the client with one" {
+	cat >torn <<-'EOS'
+		#!/bin/sh
+		read -r line
+		printf '{"id":0,"result":{"protocolVersion":1}}'
+	EOS
+	chmod +x torn
+	restart --restarts 0/1m -- ./torn
+	say "$init"
+	ends_itself 0
+	printf '{"id":0,"result":{"protocolVersion":1}}\n' | cmp - got
+}
+
 @test "a response beyond --max-line to acp-revive itself is a refusal, and does not reach the client" {
 	small --max-line 1000 long-session/resume
 	ask a die

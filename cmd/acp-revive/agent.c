@@ -102,18 +102,9 @@ on_exit_of_process(void *arg, int status)
 void
 agent_get_unread(struct agent *a, struct buf *to)
 {
-	struct slice text, first;
-	struct msg m;
-
 	need(io_unread(a->unread, to));
 	a->unread = -1;
 	need(output_take(&a->pipes.out, to));
-	/* Skips the rest of a line that the agent had partly read. It is no JSON object: it has a bracket too many, or is empty. */
-	text = buf_slice(to);
-	if (line_next(&text, &first) && msg_scan(first, &m, NULL) == MSG_NOISE) {
-		memmove(to->p, text.p, text.n);
-		to->n = text.n;
-	}
 }
 
 bool

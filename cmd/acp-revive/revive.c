@@ -83,74 +83,39 @@ notify(struct revive *r, const char *method, const struct buf *params)
 	to_client(r, &line);
 }
 
-/* --- lines that are too long --- */
+/* --- lines --- */
 
-/* Finds kind and id of a line by its first piece. Of the other pieces, and if they come later in the line, MSG_NOISE. */
+/* Scans a line, or the first piece of one that is too long, for its id. Any other piece, or one without an id, is MSG_NOISE. */
 static enum msg_kind
-scan_piece(const struct line *piece, struct msg *m)
+scan(enum input_got got, const struct line *line, struct msg *m)
 {
+	if (got != INPUT_PIECE)
+		return msg_scan(line->text, m, NULL);
 	*m = (struct msg){.kind = MSG_NOISE};
-	if (piece->first)
-		m->kind = msg_guess_kind(piece->text, &m->id);
+	if (line->first)
+		m->kind = msg_guess_kind(line->text, &m->id);
 	return m->kind = m->id.p && !msg_null_id(m) ? m->kind : MSG_NOISE;
 }
 
-/* Forwards a piece. `with` replaces its id, unless p is NULL. */
+/* Forwards a line or a piece. torn: the line gets no newline. */
 static void
-put_piece(struct endpoint *to, const struct line *piece, struct slice id, struct slice with)
+put(struct endpoint *to, enum input_got got, const struct line *line, bool torn)
 {
-	struct slice rest = piece->text;
+	struct block *block = got == INPUT_TORN ? NULL : line->block;
 
-	if (with.p) {
-		need(endpoint_put(to, piece->block, slice_between(rest.p, id.p)));
-		need(endpoint_put(to, NULL, with));
-		rest = slice_between(id.p + id.n, rest.p + rest.n);
-	}
-	need(endpoint_put(to, piece->block, rest));
+	need(got == INPUT_PIECE ? endpoint_put(to, block, line->text) : endpoint_put_line(to, block, line->text, torn));
 }
 
+/* The same with another id. */
 static void
-piece_down(struct revive *r, const struct line *piece)
+put_renamed(struct endpoint *to, enum input_got got, const struct line *line, struct slice id, struct slice with)
 {
-	struct request *request = NULL;
-	struct msg m;
+	struct splices splices = {0};
+	SCOPED struct buf text = {0};
 
-	if (scan_piece(piece, &m) == MSG_RESPONSE) {
-		request = requests_find(r->requests, ACP_AGENT, m.id);
-		r->skips = !request && r->deaths.processes > 1;
-	}
-	if (!r->skips)
-		put_piece(&r->agent.pipes, piece, m.id, kept_with(request));
-	request_free(r, request);
-}
-
-/* Returns whether the piece ends a response to acp-revive itself, which does not reach the client. */
-static bool
-piece_up(struct revive *r, const struct line *piece)
-{
-	SCOPED struct buf id = {0};
-	struct slice own;
-	struct msg m;
-
-	scan_piece(piece, &m);
-	own = m.id;
-	if (piece->first) {
-		r->own = m.kind == MSG_RESPONSE && msg_same_id(m.id, buf_slice(&r->restore.id));
-		r->responds_to = m.kind == MSG_RESPONSE ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
-	}
-	if (m.kind == MSG_REQUEST && r->deaths.processes > 1) {
-		restore_put_id(r, &id);
-		m.id = buf_slice(&id);
-	}
-	if (m.kind == MSG_REQUEST)
-		request_open(r, ACP_AGENT, &m, id.n ? own : slice(NULL, 0));
-	if (!r->own)
-		put_piece(&r->client, piece, own, buf_slice(&id));
-	/* A line that the agent's death cuts off is no response. */
-	if (r->agent.pipes.torn)
-		return false;
-	request_free(r, r->responds_to);
-	return r->own;
+	splice_value(&splices, id, with);
+	need(splice_write(line->text, splices.at, splices.n, &text));
+	need(got == INPUT_PIECE ? endpoint_put(to, NULL, buf_slice(&text)) : endpoint_put_line(to, NULL, buf_slice(&text), false));
 }
 
 /* --- client to agent --- */
@@ -159,30 +124,26 @@ piece_up(struct revive *r, const struct line *piece)
 static void
 forward_down(struct revive *r, enum input_got got, const struct line *line)
 {
+	struct output *out = &r->agent.pipes.out;
 	struct request *request;
 	struct revive_session *lost;
-	struct splices splices = {0};
-	SCOPED struct buf text = {0};
 	struct msg m;
 
-	if (got == INPUT_PIECE) {
-		piece_down(r, line);
-		return;
-	}
-	switch (msg_scan(line->text, &m, NULL)) {
+	if (got == INPUT_PIECE && line->first)
+		r->piece_at = out->written + out->queued;
+	switch (scan(got, line, &m)) {
 	case MSG_RESPONSE:
 		request = requests_find(r->requests, ACP_AGENT, m.id);
 		/* The process that asked is gone. */
+		r->skips = !request && r->deaths.processes > 1 && got == INPUT_PIECE;
 		if (!request && r->deaths.processes > 1)
 			return;
-		if (!request)
-			break;
-		if (kept_with(request).p) {
-			splice_value(&splices, m.id, kept_with(request));
-			need(splice_write(line->text, splices.at, splices.n, &text));
-		}
+		if (kept_with(request).p)
+			put_renamed(&r->agent.pipes, got, line, m.id, kept_with(request));
+		else
+			put(&r->agent.pipes, got, line, got == INPUT_TORN);
 		request_free(r, request);
-		break;
+		return;
 	case MSG_REQUEST:
 	case MSG_NOTIFICATION:
 		lost = memory_use_session(&r->memory, &m);
@@ -196,8 +157,7 @@ forward_down(struct revive *r, enum input_got got, const struct line *line)
 	case MSG_NOISE:
 		break;
 	}
-	need(endpoint_put_line(&r->agent.pipes, text.n ? NULL : line->block, text.n ? buf_slice(&text) : line->text,
-		got == INPUT_TORN && !text.n));
+	put(&r->agent.pipes, got, line, got == INPUT_TORN);
 }
 
 static bool
@@ -207,7 +167,7 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	struct msg m;
 
 	if (r->state == OVER) {
-		if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_REQUEST)
+		if (scan(got, line, &m) == MSG_REQUEST)
 			fail(r, &m);
 		return true;
 	}
@@ -220,6 +180,16 @@ on_client_line(void *arg, enum input_got got, const struct line *line)
 	else
 		need(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
 	return true;
+}
+
+/* Removes the first of the lines that wait: the last of them may be the first piece of one that still comes. INPUT_NOTHING: no more. */
+static enum input_got
+next_waiting(const struct revive *r, struct slice *lines, struct line *line)
+{
+	*line = (struct line){.first = true};
+	if (!line_next(lines, &line->text))
+		return INPUT_NOTHING;
+	return lines->p[-1] == '\n' ? INPUT_LINE : r->client.in.over ? INPUT_PIECE : INPUT_TORN;
 }
 
 /* --- the end of a restoration --- */
@@ -257,7 +227,7 @@ finish_restoration(struct revive *r)
 {
 	SCOPED struct buf all = r->waiting;
 	struct slice left = buf_slice(&all);
-	struct line line = {.first = true};
+	struct line line;
 	struct revive_session *s;
 	enum input_got got;
 
@@ -271,102 +241,90 @@ finish_restoration(struct revive *r)
 		if (s->running)
 			send_idle(r, s);
 	}
-	while (line_next(&left, &line.text)) {
-		got = left.n || all.p[all.n - 1] == '\n' ? INPUT_LINE : r->client.in.over ? INPUT_PIECE : INPUT_TORN;
+	while ((got = next_waiting(r, &left, &line)) != INPUT_NOTHING)
 		forward_down(r, got, &line);
-	}
 }
 
 /* --- agent to client --- */
 
 /* Forwards a request of a later process, or its cancellation, with a new id. A cancellation of nothing goes nowhere. */
 static void
-renumber(struct revive *r, const struct line *line, struct msg *m)
+renumber(struct revive *r, enum input_got got, const struct line *line, struct msg *m)
 {
 	struct slice own = m->id, named = json_get(m->params, acp_request_id);
-	struct request *request;
-	struct splices splices = {0};
-	SCOPED struct buf id = {0}, text = {0};
+	struct request *request = requests_next(r->requests, NULL);
+	SCOPED struct buf id = {0};
 
 	if (m->kind == MSG_REQUEST) {
 		restore_put_id(r, &id);
-		splice_value(&splices, own, buf_slice(&id));
 		m->id = buf_slice(&id);
 		request_open(r, ACP_AGENT, m, own);
-	} else {
-		for (request = requests_next(r->requests, NULL); request; request = requests_next(r->requests, request))
-			if (request->from == ACP_AGENT && msg_same_id(kept_with(request), named))
-				break;
-		if (!request)
-			return;
-		splice_value(&splices, named, request->id);
+		put_renamed(&r->client, got, line, own, m->id);
+		return;
 	}
-	need(splice_write(line->text, splices.at, splices.n, &text));
-	to_client(r, &text);
+	while (request && (request->from != ACP_AGENT || !msg_same_id(kept_with(request), named)))
+		request = requests_next(r->requests, request);
+	if (request)
+		put_renamed(&r->client, got, line, named, request->id);
 }
 
 static bool
 on_agent_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct revive *r = arg;
-	struct request *request;
+	bool whole = got != INPUT_PIECE || !r->agent.pipes.torn; /* a line that the agent's death cuts off is no response */
 	struct msg m;
 
-	if (got == INPUT_PIECE) {
-		m = (struct msg){.error = slice_of("\"the response is longer than --max-line\"")};
-		if (piece_up(r, line) && restore_response(r, &m))
+	scan(got, line, &m);
+	if (got != INPUT_PIECE || line->first) {
+		r->own = m.kind == MSG_RESPONSE && msg_same_id(m.id, buf_slice(&r->restore.id));
+		r->responds_to = m.kind == MSG_RESPONSE && !msg_null_id(&m) ? requests_find(r->requests, ACP_CLIENT, m.id) : NULL;
+	}
+	if (r->own) {
+		if (got == INPUT_PIECE)
+			m = (struct msg){.error = slice_of("\"the response is longer than --max-line\"")};
+		if (whole && restore_response(r, &m))
 			finish_restoration(r);
 		return true;
 	}
-	msg_scan(line->text, &m, NULL);
 	if (r->deaths.processes > 1 && (m.kind == MSG_REQUEST || (m.kind == MSG_NOTIFICATION && m.what == ACP_CANCEL_REQUEST))) {
-		renumber(r, line, &m);
+		renumber(r, got, line, &m);
 		return true;
 	}
-	switch (m.kind) {
-	case MSG_RESPONSE:
-		if (msg_same_id(m.id, buf_slice(&r->restore.id))) {
-			if (restore_response(r, &m))
-				finish_restoration(r);
-			return true;
-		}
-		request = msg_null_id(&m) ? NULL : requests_find(r->requests, ACP_CLIENT, m.id);
-		if (request) {
-			memory_note_response(&r->memory, request, kept_with(request), &m);
-			request_free(r, request);
-		}
-		break;
-	case MSG_REQUEST:
+	if (m.kind == MSG_REQUEST) {
 		request_open(r, ACP_AGENT, &m, slice(NULL, 0));
-		break;
-	case MSG_NOTIFICATION:
+	} else if (m.kind == MSG_NOTIFICATION && m.what == ACP_SESSION_UPDATE) {
 		/* A history that is replayed: the client has it already. */
-		if (r->state == RESTORING && m.what == ACP_SESSION_UPDATE)
+		if (r->state == RESTORING)
 			return true;
-		if (m.what == ACP_SESSION_UPDATE)
-			memory_note_update(&r->memory, &m);
-		break;
-	case MSG_NOISE:
+		memory_note_update(&r->memory, &m);
+	} else if (m.kind == MSG_NOISE && got == INPUT_TORN && r->memory.initialize.n && endpoint_can_read(&r->client)) {
 		/* The half line of a dying process would spoil the first line of the next one. */
-		if (got == INPUT_TORN && r->memory.initialize.n && endpoint_can_read(&r->client))
-			return true;
-		break;
+		return true;
 	}
-	need(endpoint_put_line(&r->client, line->block, line->text, got == INPUT_TORN && m.kind == MSG_NOISE));
+	put(&r->client, got, line, got == INPUT_TORN && m.kind == MSG_NOISE);
+	if (whole && r->responds_to) {
+		if (got != INPUT_PIECE)
+			memory_note_response(&r->memory, r->responds_to, kept_with(r->responds_to), &m);
+		request_free(r, r->responds_to);
+		r->responds_to = NULL;
+	}
 	return true;
 }
 
 /* --- a death --- */
 
-/* Calls fn for each request in these lines. */
+/* Calls fn for each request that waits. */
 static void
-for_each_request(struct revive *r, struct slice lines, void (*fn)(struct revive *, const struct msg *))
+for_each_waiting(struct revive *r, void (*fn)(struct revive *, const struct msg *))
 {
-	struct slice line;
+	struct slice left = buf_slice(&r->waiting);
+	struct line line;
+	enum input_got got;
 	struct msg m;
 
-	while (line_next(&lines, &line))
-		if (msg_scan(line, &m, NULL) == MSG_REQUEST)
+	while ((got = next_waiting(r, &left, &line)) != INPUT_NOTHING)
+		if (scan(got, &line, &m) == MSG_REQUEST)
 			fn(r, &m);
 }
 
@@ -375,6 +333,35 @@ static void
 forget_unread(struct revive *r, const struct msg *m)
 {
 	request_free(r, requests_find(r->requests, ACP_CLIENT, m->id));
+}
+
+/* Puts what the dead process had not read before what waits, without the rest of a line that it had partly read. */
+static void
+take_back(struct revive *r)
+{
+	uint64_t had_read = r->agent.pipes.out.written + r->agent.pipes.out.queued;
+	SCOPED struct buf all = {0};
+	struct slice left;
+	struct line line;
+	struct msg m;
+
+	agent_get_unread(&r->agent, &all);
+	/* During the restoration these are acp-revive's own requests, and the client's responses to the process that has died. */
+	if (r->state == RESTORING)
+		return;
+	had_read -= all.n;
+	need(buf_add_slice(&all, buf_slice(&r->waiting)));
+	left = buf_slice(&all);
+	r->waiting.n = 0;
+	if (r->client.in.over && r->agent.pipes.out.torn && had_read > r->piece_at) {
+		r->skips = true;
+		return;
+	}
+	/* The rest of a whole line is no JSON object: it has a bracket too many, or is empty. */
+	if (next_waiting(r, &left, &line) == INPUT_PIECE || msg_scan(line.text, &m, NULL) != MSG_NOISE)
+		left = buf_slice(&all);
+	need(buf_add_slice(&r->waiting, left));
+	for_each_waiting(r, forget_unread);
 }
 
 /* Fails the client's open requests, and cancels the agent's. Returns how many have failed. */
@@ -421,7 +408,7 @@ end(struct revive *r)
 	if (!r->end.status && !(left && r->agent.killed_for))
 		r->end.status = proc_status(r->agent.status);
 	fail_open(r);
-	for_each_request(r, buf_slice(&r->waiting), fail);
+	for_each_waiting(r, fail);
 	r->state = OVER;
 	loop_remove_timer(r->loop, &r->timer);
 	endpoint_pause(&r->client, false);
@@ -434,19 +421,11 @@ end(struct revive *r)
 static void
 start_again(struct revive *r)
 {
-	struct buf unread = {0};
 	SCOPED struct buf params = {0};
 	size_t sessions, failed;
 
-	agent_get_unread(&r->agent, &unread);
-	/* During the restoration these are acp-revive's own requests, and the client's responses to the process that has died. */
-	if (r->state == RESTORING)
-		unread.n = 0;
-	for_each_request(r, buf_slice(&unread), forget_unread);
+	take_back(r);
 	failed = fail_open(r);
-	need(buf_add_slice(&unread, buf_slice(&r->waiting)));
-	buf_free(&r->waiting);
-	r->waiting = unread;
 	r->restore.id.n = 0;
 	need(json_format(&params, "{\"restarts\":%u,\"why\":%j}", r->deaths.processes, slice_of(r->deaths.how)));
 	notify(r, "_acp-revive/restarted", &params);

@@ -95,9 +95,10 @@ struct revive {
 		struct buf reason; /* the data of the errors that fail requests */
 	} deaths;
 	struct buf waiting;        /* lines for the agent that wait for the end of the restoration */
-	bool skips;                /* the line of the client that comes in pieces goes nowhere: the process that asked is gone */
+	uint64_t piece_at;         /* how many bytes had been put before the line of the client that comes in pieces */
+	bool skips;                /* that line goes nowhere: its process is gone */
 	bool own;                  /* the line of the agent that comes in pieces is a response to acp-revive itself */
-	struct request *responds_to; /* the request of the agent's line that comes in pieces, until the line or the process ends; or NULL */
+	struct request *responds_to; /* the request of that line, or of the whole one that is being handled; or NULL */
 	struct loop_task settle;
 	struct loop_timer timer;   /* of the restoration, or of the end */
 	struct {
@@ -128,7 +129,7 @@ revive_changed(struct revive *r)
 bool agent_start(struct revive *);
 /* Sends a signal to the agent's process group. why: borrowed, for killed_for. */
 void agent_kill(struct agent *, int signal, const char *why);
-/* Appends the lines that the ended agent has not read, from its pipe and the queue, without the rest of a line that it had partly read. */
+/* Appends what the ended agent has not read, from its pipe and the queue: it may begin and end within a line. */
 void agent_get_unread(struct agent *, struct buf *to);
 /* Kills the rest of the agent's process group, and closes its pipes. */
 void agent_close(struct revive *);
