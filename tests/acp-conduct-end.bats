@@ -62,6 +62,13 @@ has_said() {
 	assert_equal "$stderr" 'acp-conduct: writing to the client: No space left on device'
 }
 
+@test "the status of a component comes before that of output that cannot be written" {
+	[[ -e /dev/full ]] || skip 'there is no /dev/full'
+	run --separate-stderr -3 bash -c 'echo "$1" | acp-conduct --record /dev/null -u "sh -c \"cat; exit 3\"" -- cat >/dev/full' - \
+		'{"id":1,"method":"initialize"}'
+	[[ $stderr == *'acp-conduct: writing to the client: No space left on device'* ]]
+}
+
 @test "the agent's closing of its stdout is an end of file, too" {
 	start_quietly -u 'cat; echo the end' -- sh -c 'echo x; exec >/dev/null; cat'
 	wait_for grep -q 'the end' got

@@ -182,7 +182,7 @@ struct end {
 	bool broken;           /* a component has failed: requests get an error */
 	int signals;           /* how many acp-conduct has received */
 	int forced;            /* the exit status, in the place of the components'; 0: theirs counts */
-	int agent_status, other_status;
+	int agent_status, other_status, own_status;
 };
 
 struct chain_options {

@@ -185,5 +185,5 @@ engine_run(struct chain *ch)
 	proc_guardian_stop(&ch->guardian);
 	if (ch->end.forced)
 		return ch->end.forced;
-	return ch->end.agent_status ? ch->end.agent_status : ch->end.other_status;
+	return ch->end.agent_status ? ch->end.agent_status : ch->end.other_status ? ch->end.other_status : ch->end.own_status;
 }
