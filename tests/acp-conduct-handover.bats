@@ -151,6 +151,25 @@ component() {
 	ends 0
 }
 
+@test "bypass: the request of a dead filter, which its proxy had not read, is cancelled once in the recording" {
+	component proxy 0 </dev/null
+	component sender 0 </dev/null
+	start --no-mcp --on-crash bypass --restarts 0/1m --record r.rec -f ./sender -p ./proxy -- ./agent
+	begin
+	kill -STOP "$(<proxy.lives)"
+	say '{"jsonrpc":"2.0","id":1,"method":"slow"}'
+	both_hops() { [[ $(grep -cF '"slow"' r.rec) -eq 2 ]]; }
+	wait_for both_hops
+	kill -KILL "$(<sender.lives)"
+	says 'sender: died .*bypassed'
+	responds 1 -32603
+	kill -KILL "$(<proxy.lives)"
+	says 'proxy: died .*bypassed'
+	reads '"$/cancel_request"'
+	ends 0
+	assert_equal "$(grep -cF '"$/cancel_request"' r.rec)" 1
+}
+
 # bats test_tags=slow
 @test "a cancellation that a dead filter had read reaches the component that has the request" {
 	component filter 1 <<-'EOS'

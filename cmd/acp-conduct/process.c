@@ -281,9 +281,11 @@ forward_past(struct port *gone, struct slice text)
 	if (c)
 		routed.inner.id = c->origin;
 	next = send_message(from, NULL, text, &m, &routed);
-	if (next)
+	if (next) {
 		next->sender = c->sender;
-	if (next && c->cancelled)
+		next->cancelled = c->cancelled;
+	}
+	if (next && next->cancelled)
 		send_cancel(next);
 	if (c)
 		call_free(c);
@@ -382,7 +384,7 @@ reader_left(struct port *p)
 	if (!c) {
 		if (p->end.out.error != EPIPE && p->end.out.error != ECONNRESET) {
 			report_line(&ch->report, "writing to the client: %s", strerror(p->end.out.error));
-			ch->end.other_status = EXIT_FAILED;
+			ch->end.own_status = EXIT_FAILED;
 		}
 		endpoint_close(&p->end);
 		walk_client_left(ch);

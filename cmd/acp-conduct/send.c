@@ -256,7 +256,7 @@ send_all_ended(struct port *p)
 
 /* --- requests whose sender has died --- */
 
-/* Makes a notification with one member. Logs it as the sender's if he has died. Returns false out of memory. */
+/* Makes a notification with one member. Returns false out of memory. */
 static bool
 make_notification(const struct call *c, enum acp_method what, const char *member, struct slice value, struct buf *text, struct msg *m)
 {
@@ -268,8 +268,6 @@ make_notification(const struct call *c, enum acp_method what, const char *member
 		read_no_memory(c->to->route);
 		return false;
 	}
-	if (!c->from)
-		logs_message(c->to->route->logs, c->sender, c->to, c->dir, buf_slice(text), &none, m, c->session);
 	return true;
 }
 
@@ -284,6 +282,9 @@ send_cancel(const struct call *c)
 
 	if (!make_notification(c, ACP_CANCEL_REQUEST, acp_request_id, c->origin, &text, &m))
 		return;
+	/* Nobody has sent this one: it is logged as the dead sender's. */
+	if (!c->cancelled)
+		logs_message(c->to->route->logs, c->sender, c->to, c->dir, buf_slice(&text), &none, &m, c->session);
 	splice_value(&s, json_get(m.params, acp_request_id), slice_digits(c->id, number));
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = buf_slice(&text), .splices = &s});
 }
@@ -303,7 +304,9 @@ send_withdrawal(struct port *from)
 		routed.to = c->to;
 		text.n = 0;
 		if (c->what == ACP_SESSION_PROMPT && c->dir == ACP_DOWN && c->session.p &&
-			make_notification(c, ACP_SESSION_CANCEL, acp_session_id, c->session, &text, &routed.inner))
+			make_notification(c, ACP_SESSION_CANCEL, acp_session_id, c->session, &text, &routed.inner)) {
+			logs_message(c->to->route->logs, c->sender, c->to, c->dir, buf_slice(&text), &none, &routed.inner, c->session);
 			send_message(NULL, NULL, buf_slice(&text), &routed.inner, &routed);
+		}
 	}
 }
