@@ -141,6 +141,37 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	ends 0
 }
 
+# bats test_tags=slow
+@test "initialize may be repeated after the filter that had forwarded it has died: it has the whole of --init-timeout again" {
+	cat >filter <<-'EOS'
+		#!/bin/sh
+		[ ! -e asked ] || exec acp-tap -o /dev/null
+		head -n 1 >&7
+		while [ ! -e asked ]; do sleep 0.01; done
+		kill -KILL $$
+	EOS
+	cat >late <<-'EOS'
+		#!/bin/sh
+		read -r line
+		touch asked
+		until read -r line && [ "${line#*initialize}" != "$line" ]; do :; done
+		id=${line#*\"id\":} id=${id%%,*}
+		while [ ! -e respond ]; do sleep 0.01; done
+		echo '{"jsonrpc":"2.0","id":'"$id"',"result":{}}'
+		exec cat >/dev/null
+	EOS
+	chmod +x filter late
+	start --no-mcp --init-timeout 6s --record r.rec -f ./filter -- ./late
+	say "$init"
+	responds 0 -32603
+	a_while_passes 4s
+	say '{"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":1}}'
+	a_while_passes 4s
+	touch respond
+	responds '"again"' '{}'
+	ends 0
+}
+
 @test "initialize may be repeated after it was answered, too: everybody is asked again" {
 	start --no-mcp -p 'acp-tap -o a.rec' -f 'acp-tap -o b.rec' -- ./agent
 	begin

@@ -24,7 +24,15 @@ init_over(void *arg)
 	struct route *r = arg;
 	struct chain *ch = r->chain;
 	struct component *c = NULL;
+	const struct call *open = r->client->calls.sent;
 
+	while (open && open->what != ACP_INITIALIZE)
+		open = open->next_sent;
+	/* The one that was asked has died, and the client may ask again. */
+	if (!open) {
+		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
+		return;
+	}
 	/* Of the components that have not responded, the last keeps the others waiting. */
 	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].life == LIFE_ASKED)
@@ -179,6 +187,9 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 		send_clear_reason(r);
 		return;
 	}
+	/* Another try of the client, after the first has failed, has all of the time again. */
+	if (p == r->client && r->init.added)
+		loop_add_timer(r->chain->loop, &r->init, r->chain->options.init_timeout);
 	if (to->kind == PORT_OUTER) {
 		send_message(p, NULL, text, m, routed);
 		return;
