@@ -343,6 +343,7 @@ take_back(struct revive *r)
 	SCOPED struct buf all = {0};
 	struct slice left;
 	struct line line;
+	enum input_got got;
 	struct msg m;
 
 	agent_get_unread(&r->agent, &all);
@@ -353,12 +354,13 @@ take_back(struct revive *r)
 	need(buf_add_slice(&all, buf_slice(&r->waiting)));
 	left = buf_slice(&all);
 	r->waiting.n = 0;
-	if (r->client.in.over && r->agent.pipes.out.torn && had_read > r->piece_at) {
+	got = next_waiting(r, &left, &line);
+	if (r->client.in.over && got != INPUT_LINE && r->agent.pipes.out.torn && had_read > r->piece_at) {
 		r->skips = true;
 		return;
 	}
 	/* The rest of a whole line is no JSON object: it has a bracket too many, or is empty. */
-	if (next_waiting(r, &left, &line) == INPUT_PIECE || msg_scan(line.text, &m, NULL) != MSG_NOISE)
+	if (got == INPUT_PIECE || msg_scan(line.text, &m, NULL) != MSG_NOISE)
 		left = buf_slice(&all);
 	need(buf_add_slice(&r->waiting, left));
 	for_each_waiting(r, forget_unread);
