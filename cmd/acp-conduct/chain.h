@@ -76,7 +76,6 @@ struct process {
 	bool asked_to_end;     /* acp-conduct sent SIGTERM because the client had left, or nobody needed the process any more */
 	bool due;              /* chosen to get the next signal (signal_all) */
 	struct loop_timer timer;  /* its purpose depends on the state */
-	uint64_t interval;     /* us until the next check of the process group */
 	const char *closed;    /* the name of the descriptor that the process has closed; NULL: none */
 };
 

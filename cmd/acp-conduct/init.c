@@ -24,15 +24,7 @@ init_over(void *arg)
 	struct route *r = arg;
 	struct chain *ch = r->chain;
 	struct component *c = NULL;
-	const struct call *open = r->client->calls.sent;
 
-	while (open && open->what != ACP_INITIALIZE)
-		open = open->next_sent;
-	/* The one that was asked has died, and the client may ask again. */
-	if (!open) {
-		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
-		return;
-	}
 	/* Of the components that have not responded, the last keeps the others waiting. */
 	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].life == LIFE_ASKED)
@@ -52,13 +44,12 @@ start(struct port *to)
 
 	if (!r->started) {
 		r->started = true;
+		r->init = (struct loop_timer){.expired = init_over, .arg = r};
 		status = life_start_all(ch, &bad);
 		if (status) {
 			ch->flow->fail(bad, "could not be started", status);
 			return false;
 		}
-		r->init = (struct loop_timer){.expired = init_over, .arg = r};
-		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
 	}
 	if (!port_peer(to) || c->life != LIFE_NONE)
 		return true;
@@ -187,8 +178,7 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct rout
 		send_clear_reason(r);
 		return;
 	}
-	/* Another try of the client, after the first has failed, has all of the time again. */
-	if (p == r->client && r->init.added)
+	if (p == r->client && !r->initialized)
 		loop_add_timer(r->chain->loop, &r->init, r->chain->options.init_timeout);
 	if (to->kind == PORT_OUTER) {
 		send_message(p, NULL, text, m, routed);
@@ -303,7 +293,7 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 	}
 	/* The first component may be a filter, and filters are not initialized. */
 	if (c->from && c->from == r->client) {
-		loop_remove_timer(r->chain->loop, &r->init);
+		r->initialized = true;
 		for (size_t i = 0; i < r->chain->n && r->chain->options.verbose; i++)
 			if (all[i].kind == KIND_PROXY)
 				report_line(&r->chain->report, "%s: initialized with the %s dialect", all[i].name,

@@ -8,10 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-	FIRST_INTERVAL = 1000,      /* us between two checks of a group whose leader has ended: at first ... */
-	LAST_INTERVAL = 100 * 1000, /* ... and at most */
-};
+enum { CHECK_EVERY = 5 * 1000 /* us between two checks of a group whose leader has ended */ };
 
 static void timer_expired(void *component);
 static void process_ended(void *component, int status);
@@ -76,7 +73,6 @@ life_start(struct component *c)
 		p->first = p->pid;
 	p->asked_to_end = false;
 	p->closed = NULL;
-	p->interval = 0;
 	p->timer = (struct loop_timer){.expired = timer_expired, .arg = c};
 	p->child = (struct loop_child){.pid = p->pid, .ended = process_ended, .arg = c};
 	loop_add_child(ch->loop, &p->child);
@@ -197,15 +193,6 @@ forget_process(struct component *c)
 	endpoint_read_now(&c->process.errors.in, true);
 }
 
-static void
-check_group_later(struct component *c)
-{
-	struct process *p = &c->process;
-
-	p->interval = p->interval == 0 ? FIRST_INTERVAL : p->interval * 2 < LAST_INTERVAL ? p->interval * 2 : LAST_INTERVAL;
-	loop_add_timer(c->chain->loop, &p->timer, p->interval);
-}
-
 /* Looks, after the process of a component has ended, whether others of its group run. Ends those that hold no pipe. */
 static void
 check_group(struct component *c)
@@ -215,7 +202,7 @@ check_group(struct component *c)
 	if (proc_group_lives(c->process.pid)) {
 		if (!c->process.signal_sent && !endpoint_can_read(&c->process.errors.in) && !ch->flow->holds_pipes(c))
 			life_signal(c);
-		check_group_later(c);
+		loop_add_timer(ch->loop, &c->process.timer, CHECK_EVERY);
 		return;
 	}
 	c->life = LIFE_GONE;
@@ -237,7 +224,6 @@ end_component(struct component *c)
 	ch->flow->close_pipes(c, false);
 	if (c->kind != KIND_PEER)
 		end_begin(ch);
-	c->process.interval = 0;
 	check_group(c);
 }
 
@@ -437,7 +423,6 @@ begin_death(struct component *c)
 	c->chain->flow->read_rest(c);
 	proc_signal(c->process.pid, SIGKILL);
 	endpoint_read_now(&c->process.errors.in, false);
-	c->process.interval = 0;
 	end_renew(c->chain);
 	life_event(c, EVENT_SETTLED);
 }
@@ -449,7 +434,7 @@ follow_death(struct component *c)
 	struct chain *ch = c->chain;
 
 	if (!ch->end.forced && proc_group_lives(c->process.pid)) {
-		check_group_later(c);
+		loop_add_timer(ch->loop, &c->process.timer, CHECK_EVERY);
 		return;
 	}
 	if (!ch->end.forced && !ch->flow->is_settled(c))

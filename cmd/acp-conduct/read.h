@@ -135,7 +135,8 @@ struct route {
 	bool fixed;          /* --dialect */
 	enum acp_dialect dialect;
 	size_t line_limit;   /* bytes of the longest line that is routed */
-	struct loop_timer init;
+	struct loop_timer init; /* while the client waits for the response to its first initialize */
+	bool initialized;    /* the client has had it: a result, or the agent's own error */
 	struct buf with;     /* text that is spliced into the current message */
 	struct loop_task no_memory; /* breaks the chain, once read_no_memory was called */
 	bool (*line)(void *port, enum input_got, const struct line *); /* route_line: where a line goes that a port has read */

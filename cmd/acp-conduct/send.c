@@ -222,6 +222,8 @@ send_response(struct call *c, struct block *block, struct slice text, const stru
 		send_line(&(struct outgoing){.to = to, .dir = dir, .kind = MSG_RESPONSE, .now = is_initializing(to), .text = text, .splices = &s,
 			.block = block});
 	}
+	if (c->what == ACP_INITIALIZE && to && to == to->route->client)
+		loop_remove_timer(to->route->chain->loop, &to->route->init);
 	call_free(c);
 }
 
