@@ -41,6 +41,11 @@ teardown() {
 	python3 "$TOP/tests/model/replay.py"
 }
 
+# bats test_tags=slow
+@test "acp-revive: an agent may die at any byte, of lines below and above --max-line: nothing is lost, doubled or reordered" {
+	python3 "$TOP/tests/model/revive.py"
+}
+
 @test "acp-fault: what goes out is what came in and what the report says" {
 	python3 "$TOP/tests/model/fault.py"
 }
