@@ -14,15 +14,6 @@ count(const struct tool *t, struct row *r, bool failed, bool unfinished, uint64_
 }
 
 static int
-add_request(struct tool *t, const struct span_request *q)
-{
-	struct slice name = json_text(q->method, &t->text);
-	struct row *r = name.p ? table_row(&t->table, ROW_METHOD, q->from, q->kind == MSG_NOTIFICATION, name) : NULL;
-
-	return count(t, r, q->failed, q->unfinished, q->kind == MSG_REQUEST ? q->end - q->begin : SPAN_NEVER);
-}
-
-static int
 add_turn(struct tool *t, const struct span_turn *turn)
 {
 	struct slice name = {"", 0};
@@ -56,22 +47,30 @@ row_of_tool(struct tool *t, struct slice name)
 	return table_row(&t->table, ROW_TOOL, ACP_UNKNOWN, false, name.n ? name : slice_of("other"));
 }
 
-/* Counts a tools/call of MCP in the row of its tool. */
-static int
-add_mcp_call(struct tool *t, const struct span_request *q)
-{
-	struct row *r = row_of_tool(t, json_text(q->tool, &t->text));
-
-	if (count(t, r, q->failed || q->tool_failed, q->unfinished, q->end - q->begin) < 0)
-		return -1;
-	return t->timed ? row_add_interval(&t->table, r, q->begin, q->end) : 0;
-}
-
 /* Is this kind of row asked for? */
 static bool
 wants(enum by by, enum row_kind kind)
 {
 	return by == BY_ALL || kind == (by == BY_METHOD ? ROW_METHOD : by == BY_TOOL ? ROW_TOOL : ROW_TURN);
+}
+
+/* Counts a message in the row of its method, and a tools/call of MCP also in the row of its tool. */
+static int
+add_request(struct tool *t, const struct span_request *q)
+{
+	struct slice name = json_text(q->method, &t->text);
+	struct row *r = NULL;
+	int e = 0;
+
+	if (wants(t->options->by, ROW_METHOD)) {
+		r = name.p ? table_row(&t->table, ROW_METHOD, q->from, q->kind == MSG_NOTIFICATION, name) : NULL;
+		e = count(t, r, q->failed, q->unfinished, q->kind == MSG_REQUEST ? q->end - q->begin : SPAN_NEVER);
+	}
+	if (!q->tool.p || !wants(t->options->by, ROW_TOOL))
+		return e;
+	r = row_of_tool(t, json_text(q->tool, &t->text));
+	e |= count(t, r, q->failed || q->tool_failed, q->unfinished, q->end - q->begin);
+	return e == 0 && t->timed ? row_add_interval(&t->table, r, q->begin, q->end) : e;
 }
 
 bool
@@ -96,9 +95,7 @@ collect(void *arg, const struct span_event *e)
 	if (!tool_wants(t, s) || t->options->open)
 		return;
 	if (e->kind == SPAN_REQUEST) {
-		r = wants(by, ROW_METHOD) ? add_request(t, e->request) : 0;
-		if (e->request->tool.p && wants(by, ROW_TOOL))
-			r |= add_mcp_call(t, e->request);
+		r = add_request(t, e->request);
 	} else if (e->kind == SPAN_TURN && by == BY_TURN) {
 		r = turns_put(t, e->turn);
 	} else if (e->kind == SPAN_TURN && wants(by, ROW_TURN)) {

@@ -112,20 +112,18 @@ int
 hist_put(const struct hist *h, struct buf *to)
 {
 	const char *comma = "";
-	int r = buf_printf(to, "{\"count\":%llu", (unsigned long long)h->n);
+	int r = json_format(to, "{\"count\":%u", h->n);
 
 	if (h->n == 0)
 		return r | buf_add_string(to, "}");
-	r |= buf_printf(to, ",\"sum_us\":%llu,\"min_us\":%llu,\"max_us\":%llu", (unsigned long long)h->sum,
-		(unsigned long long)h->min, (unsigned long long)h->max);
+	r |= json_format(to, ",\"sum_us\":%u,\"min_us\":%u,\"max_us\":%u", h->sum, h->min, h->max);
 	for (unsigned i = 0; i < HIST_PERCENTILES; i++)
-		r |= buf_printf(to, ",\"p%u_us\":%llu", hist_percentiles[i],
-			(unsigned long long)hist_percentile(h, hist_percentiles[i]));
+		r |= json_format(to, ",\"p%u_us\":%u", (uint64_t)hist_percentiles[i], hist_percentile(h, hist_percentiles[i]));
 	r |= buf_add_string(to, ",\"buckets\":[");
 	for (unsigned i = 0; i < h->buckets; i++) {
 		if (h->at[i] == 0)
 			continue;
-		r |= buf_printf(to, "%s[%u,%llu]", comma, h->first + i, (unsigned long long)h->at[i]);
+		r |= json_format(to, "%s[%u,%u]", comma, (uint64_t)h->first + i, h->at[i]);
 		comma = ",";
 	}
 	return r | buf_add_string(to, "]}");

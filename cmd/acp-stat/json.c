@@ -6,37 +6,18 @@
 
 enum { VERSION_OF_LINES = 1 };
 
-/* The figures that are not times, of each kind of rows; NULL at the end. */
-struct figure {
-	const char *name;
-	size_t at;
-};
-#define FIGURE(name, member) {name, offsetof(struct row, member)}
-static const struct figure figures[ROWS][8] = {
-	[ROW_METHOD] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open)},
-	[ROW_TURN] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("cancelled", cancelled),
-		FIGURE("chunks", chunks), FIGURE("output_tokens", tokens), FIGURE("token_us", token_us)},
-	[ROW_TOOL] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("busy_us", busy)},
-};
-
-static uint64_t *
-figure(struct row *r, const struct figure *f)
-{
-	return (uint64_t *)(void *)((char *)r + f->at);
-}
-
 static int
-put_row(struct row *r, struct buf *to)
+put_row(const struct row *r, struct buf *to)
 {
 	int e = buf_printf(to, "{\"acp-stat\":%d,\"row\":\"%s\"", VERSION_OF_LINES, row_kind_names[r->kind]);
 
 	if (r->kind == ROW_METHOD)
-		e |= buf_printf(to, ",\"from\":\"%s\",\"notification\":%s", acp_side_name(r->from), r->notification ? "true" : "false");
-	e |= -(buf_add_string(to, ",\"name\":") || json_quote(row_name(r), to));
-	for (const struct figure *f = figures[r->kind]; f->name; f++)
-		e |= buf_printf(to, ",\"%s\":%llu", f->name, (unsigned long long)*figure(r, f));
+		e |= json_format(to, ",\"from\":\"%s\",\"notification\":%s", acp_side_name(r->from), r->notification ? "true" : "false");
+	e |= json_format(to, ",\"name\":%j", row_name(r));
+	for (const struct row_figure *f = row_figures[r->kind]; f->name; f++)
+		e |= json_format(to, ",\"%s\":%u", f->name, *row_figure(r, f));
 	for (unsigned i = 0; i < row_times(r->kind); i++)
-		e |= -(buf_printf(to, ",\"%s\":", row_time_name(r->kind, i)) || hist_put(&r->times[i], to));
+		e |= -(json_format(to, ",\"%s\":", row_time_name(r->kind, i)) || hist_put(&r->times[i], to));
 	return e | buf_add_string(to, "}\n");
 }
 
@@ -46,7 +27,7 @@ json_put(const struct table *t, bool final, struct buf *to)
 	size_t n = 0;
 	int e = 0;
 
-	for (struct row *r = t->rows; r; r = r->hh.next, n++)
+	for (const struct row *r = t->rows; r; r = r->hh.next, n++)
 		e |= put_row(r, to);
 	return e | buf_printf(to, "{\"acp-stat\":%d,\"rows\":%zu,\"final\":%s}\n", VERSION_OF_LINES, n, final ? "true" : "false");
 }
@@ -91,8 +72,8 @@ get_row(struct table *t, struct slice line, const char **why)
 	if (!r)
 		return *why ? 1 : -1;
 	*why = "a row whose figures are missing or no numbers";
-	for (const struct figure *f = figures[r->kind]; f->name; f++)
-		if (!json_u64(json_get(line, f->name), figure(r, f)))
+	for (const struct row_figure *f = row_figures[r->kind]; f->name; f++)
+		if (!json_u64(json_get(line, f->name), row_figure(r, f)))
 			return 1;
 	*why = "a row whose counts do not agree";
 	if (hist_sum(hist_sum(r->failed, r->open), r->cancelled) > r->count)

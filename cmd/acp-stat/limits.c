@@ -43,21 +43,20 @@ read_rows(struct limit *l, struct slice rows)
 static bool
 read_measure(struct limit *l, struct slice measure)
 {
+	const char *p = measure.p, *end = p + measure.n;
+	uint64_t percent;
+
 	l->measure = slice_is(measure, "failed") ? FAILED : slice_is(measure, "open") ? OPEN : PERCENTILE;
 	if (l->measure != PERCENTILE)
 		return l->time == 0;
-	if (slice_is(measure, "max")) {
-		l->percent = 100;
+	l->percent = 100;
+	if (slice_is(measure, "max"))
 		return true;
-	}
-	if (measure.n < 2 || measure.n > 3 || *measure.p != 'p')
+	/* Two digits at most, so that .p100 is wrong: that is .max. */
+	if (!bytes_skip(&p, end, "p") || !bytes_number(&p, end, 2, &percent))
 		return false;
-	for (size_t i = 1; i < measure.n; i++) {
-		if (!byte_is_digit(measure.p[i]))
-			return false;
-		l->percent = l->percent * 10 + (unsigned)(measure.p[i] - '0');
-	}
-	return l->percent > 0;
+	l->percent = (unsigned)percent;
+	return p == end && percent > 0;
 }
 
 void

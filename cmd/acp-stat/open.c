@@ -5,7 +5,6 @@
 #include "cmd/acp-stat/stat.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
-#include "lib/session/session.h"
 
 /* The columns of a line: one side waits for the other, or for a tool. All are plain texts, except the id, which is JSON. */
 struct open_wait {
@@ -34,44 +33,37 @@ put_since(const struct tool *t, const struct open_wait *l, uint64_t now, struct 
 static int
 put_text(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
-	int e = t->options->frame.files && t->options->frame.files[1] ? -(text_plain(to, slice_of(t->file)) || buf_add_string(to, ": ")) : 0;
+	int e = t->options->frame.files && t->options->frame.files[1] ? json_format(to, "%t: ", slice_of(t->file)) : 0;
 
-	e |= -(put_since(t, l, now, to) || buf_printf(to, "%s waits for %s: ", l->waits, l->for_whom) || text_plain(to, l->what) ||
-		buf_add_string(to, ", id ") || text_plain(to, l->id));
+	e |= -(put_since(t, l, now, to) || json_format(to, "%s waits for %s: %t, id %t", l->waits, l->for_whom, l->what, l->id));
 	if (l->session.n)
-		e |= -(buf_add_string(to, ", session ") || text_plain(to, l->session));
+		e |= json_format(to, ", session %t", l->session);
 	if (l->title.n)
-		e |= -(buf_add_string(to, ": ") || text_plain(to, l->title));
+		e |= json_format(to, ": %t", l->title);
 	return e | buf_add_string(to, "\n");
 }
 
 static int
 put_tsv(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
-	const struct slice cells[] = {slice_of(t->file ? t->file : ""), slice_of(l->waits), slice_of(l->for_whom), l->what, l->id,
-		l->session, l->title};
-	int e = 0;
-
-	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-		e |= -(text_plain(to, cells[i]) || buf_add_string(to, "\t"));
-	return e | -(put_seconds(to, t->timed, l->begin) || buf_add_string(to, "\t") || put_seconds(to, t->timed, now - l->begin) ||
+	return -(json_format(to, "%t\t%s\t%s\t%t\t%t\t%t\t%t", slice_of(t->file ? t->file : ""), l->waits, l->for_whom, l->what, l->id,
+		l->session, l->title) || put_seconds(to, "\t", t->timed, l->begin) || put_seconds(to, "\t", t->timed, now - l->begin) ||
 		buf_add_string(to, "\n"));
 }
 
 static int
 put_json(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
-	int e = buf_printf(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":", l->waits, l->for_whom);
+	int e = json_format(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":%j,\"id\":%b", l->waits, l->for_whom, l->what, l->id);
 
-	e |= -(json_quote(l->what, to) || json_add_member(to, "id", l->id));
 	if (l->session.n)
-		e |= -(buf_add_string(to, ",\"session\":") || json_quote(l->session, to));
+		e |= json_format(to, ",\"session\":%j", l->session);
 	if (l->title.n)
-		e |= -(buf_add_string(to, ",\"title\":") || json_quote(l->title, to));
+		e |= json_format(to, ",\"title\":%j", l->title);
 	if (t->timed)
-		e |= buf_printf(to, ",\"t_us\":%llu,\"open_us\":%llu", (unsigned long long)l->begin, (unsigned long long)(now - l->begin));
+		e |= json_format(to, ",\"t_us\":%u,\"open_us\":%u", l->begin, now - l->begin);
 	if (t->file)
-		e |= -(buf_add_string(to, ",\"file\":") || json_quote(slice_of(t->file), to));
+		e |= json_format(to, ",\"file\":%j", slice_of(t->file));
 	return e | buf_add_string(to, "}\n");
 }
 
@@ -79,12 +71,13 @@ put_json(const struct tool *t, const struct open_wait *l, uint64_t now, struct b
 static int
 put(struct tool *t, const struct open_wait *l, uint64_t now)
 {
+	static int (*const formats[])(const struct tool *, const struct open_wait *, uint64_t, struct buf *) = {
+		[FORMAT_TEXT] = put_text, [FORMAT_TSV] = put_tsv, [FORMAT_JSON] = put_json};
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
-	enum format format = t->options->format;
-	int e = format == FORMAT_TSV ? put_tsv(t, l, now, to) : format == FORMAT_JSON ? put_json(t, l, now, to) : put_text(t, l, now, to);
+	int e = formats[t->options->format](t, l, now, to);
 
-	out_commit(&t->watch->out, before, e ? -1 : 0);
+	out_commit(&t->watch->out, before, e);
 	return e;
 }
 

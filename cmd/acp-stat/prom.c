@@ -27,26 +27,30 @@ put_labels(const struct writer *w, const struct row *r, const char *metric, cons
 }
 
 static int
-put_line(struct buf *to, uint64_t us)
+put_line(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t us)
 {
-	return -(put_seconds(to, true, us) || buf_add(to, "\n", 1));
+	return -(put_labels(w, r, name, label, value) || put_seconds(w->to, "", true, us) || buf_add(w->to, "\n", 1));
+}
+
+static int
+put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
+{
+	return -(put_labels(w, r, name, label, value) || json_format(w->to, "%u\n", n));
 }
 
 static int
 put_summary(const struct writer *w, const struct row *r, const char *name, const struct hist *h)
 {
-	SCOPED struct buf sum = {0}, count = {0};
-	char quantile[8];
+	char quantile[16], sum[64], count[64];
 	int e = 0;
 
 	for (unsigned i = 0; i < HIST_PERCENTILES && h->n; i++) {
-		snprintf(quantile, sizeof(quantile), "0.%u", hist_percentiles[i] % 10 ? hist_percentiles[i] : hist_percentiles[i] / 10);
-		e |= -(put_labels(w, r, name, "quantile", quantile) || put_line(w->to, hist_percentile(h, hist_percentiles[i])));
+		snprintf(quantile, sizeof(quantile), "%g", hist_percentiles[i] / 100.0);
+		e |= put_line(w, r, name, "quantile", quantile, hist_percentile(h, hist_percentiles[i]));
 	}
-	if (e || buf_printf(&sum, "%s_sum", name) || buf_printf(&count, "%s_count", name) || !buf_string(&sum) || !buf_string(&count))
-		return -1;
-	return -(put_labels(w, r, sum.p, NULL, NULL) || put_line(w->to, h->sum) || put_labels(w, r, count.p, NULL, NULL) ||
-		buf_printf(w->to, "%llu\n", (unsigned long long)h->n));
+	snprintf(sum, sizeof(sum), "%s_sum", name);
+	snprintf(count, sizeof(count), "%s_count", name);
+	return -(e || put_line(w, r, sum, NULL, NULL, h->sum) || put_count(w, r, count, NULL, NULL, h->n));
 }
 
 /* A metric that all rows of a kind have. */
@@ -78,12 +82,6 @@ static const struct metric metrics[] = {
 };
 
 static int
-put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
-{
-	return -(put_labels(w, r, name, label, value) || buf_printf(w->to, "%llu\n", (unsigned long long)n));
-}
-
-static int
 put_value_of(const struct writer *w, const struct row *r, const struct metric *m)
 {
 	const void *value = (const char *)r + m->at;
@@ -92,7 +90,7 @@ put_value_of(const struct writer *w, const struct row *r, const struct metric *m
 	if (m->type == SUMMARY)
 		return put_summary(w, r, m->name, value);
 	if (m->type == SECONDS)
-		return -(put_labels(w, r, m->name, NULL, NULL) || put_line(w->to, *(const uint64_t *)value));
+		return put_line(w, r, m->name, NULL, NULL, *(const uint64_t *)value);
 	if (all && r->kind == ROW_TURN)
 		return -(put_count(w, r, m->name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
 			put_count(w, r, m->name, "result", "failed", r->failed) ||

@@ -154,7 +154,6 @@ tool_run(const struct options *o)
 	json_reader_begin(&t.reader);
 	span_free(t.span);
 	table_free(&t.table);
-	turns_free(&t);
 	buf_free(&t.text);
 	return status;
 }

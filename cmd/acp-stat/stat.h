@@ -64,6 +64,13 @@ struct table {
 };
 
 extern const char *const row_kind_names[ROWS]; /* "method", "turn", "tool" */
+/* The figures of each kind of rows that are not times, by their names in -f json, with a NULL at the end; and one of them in a row. */
+struct row_figure {
+	const char *name;
+	size_t at;
+};
+extern const struct row_figure row_figures[ROWS][8];
+uint64_t *row_figure(const struct row *, const struct row_figure *);
 /* How many kinds of times a row of this kind has, and their names: "latency"; "total", "first_update", ...; "time" */
 unsigned row_times(enum row_kind);
 const char *row_time_name(enum row_kind, unsigned);
@@ -93,7 +100,6 @@ struct tool {
 	struct table table;
 	struct buf text;     /* scratch, for a name with escapes */
 	struct watch *watch;
-	struct label *labels; /* turns.c: the short names of sessions */
 	struct json_reader reader;
 	const char *file;    /* the one that is being read, or NULL */
 	uint64_t now;        /* us: the time of the file's last record */
@@ -105,8 +111,8 @@ struct tool {
 
 static const char tool_name[] = "acp-stat";
 
-/* Appends a time in seconds; an unknown one appends nothing. 0, or -1 out of memory. */
-int put_seconds(struct buf *, bool known, uint64_t us);
+/* Appends a time in seconds after a text, such as a tab; of an unknown time only the text. 0, or -1 out of memory. */
+int put_seconds(struct buf *, const char *before, bool known, uint64_t us);
 /* Is this the session of --session, or one of its sub-agents? */
 bool tool_wants(struct tool *, const struct session *);
 /* collect.c: counts an interval in its row. Sets tool.failed out of memory. */
@@ -124,7 +130,6 @@ int json_get_line(struct json_reader *, struct slice line, struct table *to, con
 
 /* turns.c: --by turn: writes a line for a turn that ends. 0, or -1 out of memory. */
 int turns_put(struct tool *, const struct span_turn *);
-void turns_free(struct tool *);
 
 /* limits.c */
 void limits_parse(const struct cli_argument *);

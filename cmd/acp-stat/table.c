@@ -11,6 +11,20 @@ enum {
 
 const char *const row_kind_names[ROWS] = {"method", "turn", "tool"};
 
+#define FIGURE(name, member) {name, offsetof(struct row, member)}
+const struct row_figure row_figures[ROWS][8] = {
+	[ROW_METHOD] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open)},
+	[ROW_TURN] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("cancelled", cancelled),
+		FIGURE("chunks", chunks), FIGURE("output_tokens", tokens), FIGURE("token_us", token_us)},
+	[ROW_TOOL] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("busy_us", busy)},
+};
+
+uint64_t *
+row_figure(const struct row *r, const struct row_figure *f)
+{
+	return (uint64_t *)(void *)((char *)r + f->at);
+}
+
 static const char *const turn_times[SPAN_TIMES] = {"total", "first_update", "first_text", "silence", "tools", "user", "model"};
 
 unsigned
@@ -75,14 +89,8 @@ table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notifica
 static int
 merge(struct row *to, const struct row *from)
 {
-	to->count = hist_sum(to->count, from->count);
-	to->failed = hist_sum(to->failed, from->failed);
-	to->open = hist_sum(to->open, from->open);
-	to->cancelled = hist_sum(to->cancelled, from->cancelled);
-	to->chunks = hist_sum(to->chunks, from->chunks);
-	to->tokens = hist_sum(to->tokens, from->tokens);
-	to->token_us = hist_sum(to->token_us, from->token_us);
-	to->busy = hist_sum(to->busy, from->busy);
+	for (const struct row_figure *f = row_figures[to->kind]; f->name; f++)
+		*row_figure(to, f) = hist_sum(*row_figure(to, f), *row_figure(from, f));
 	for (unsigned i = 0; i < SPAN_TIMES; i++)
 		if (hist_merge(&to->times[i], &from->times[i]) < 0)
 			return -1;
@@ -135,10 +143,7 @@ row_add_interval(const struct table *t, struct row *r, uint64_t begin, uint64_t 
 static int
 by_key(struct row *a, struct row *b)
 {
-	size_t n = a->key < b->key ? a->key : b->key;
-	int d = memcmp(a->name, b->name, n);
-
-	return d ? d : (a->key > b->key) - (a->key < b->key);
+	return slice_compare(slice(a->name, a->key), slice(b->name, b->key));
 }
 
 void

@@ -7,6 +7,8 @@
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
 
+static const char bold[] = "\033[1m", plain[] = "\033[0m";
+
 enum { NAME = 36, LABEL = 24, KIND = 14, GROUP = 20, TIME = 7, BAR = 10 };
 
 /* --- cells --- */
@@ -39,18 +41,12 @@ put_times(struct buf *to, const struct hist *h)
 	return r | put_time(to, h->n, h->max);
 }
 
-static double
-share_of(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 /* Appends a share as " 37% ####". */
 static int
 put_share(struct buf *to, uint64_t part, uint64_t whole)
 {
 	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	double share = share_of(part, whole);
+	double share = whole ? (double)part / (double)whole : 0;
 	unsigned i, bar = (unsigned)(share * (double)BAR + .5);
 	int r = buf_printf(to, "%5.0f%%%s", share * 100, bar ? " " : "");
 
@@ -70,19 +66,6 @@ put_rate(struct buf *to, uint64_t n, uint64_t us)
 }
 
 /* --- for people --- */
-
-/* Appends the names of the columns, without a newline. */
-static int
-put_titles(struct buf *to, bool color, const char *format, ...)
-{
-	va_list args;
-	int r = color ? buf_add_string(to, "\033[1m") : 0;
-
-	va_start(args, format);
-	r |= buf_vprintf(to, format, args);
-	va_end(args);
-	return r | buf_add_string(to, color ? "\033[0m\n" : "\n");
-}
 
 static int
 put_failed(struct buf *to, bool color, int width, uint64_t n)
@@ -109,8 +92,8 @@ put_all_turns(const struct row *r, bool color, struct buf *to)
 {
 	static const char *const labels[SPAN_TIMES] = {"total", "to the first update", "to the first text", "longest silence",
 		"in tools", "waiting for the user", "the rest: the model"};
-	int e = put_titles(to, color, "turns %-18llu%*s%*s%*s%*s%*s", (unsigned long long)r->count, TIME, "p50", TIME, "p90", TIME, "p99",
-		TIME, "max", TIME, "sum");
+	int e = buf_printf(to, "%sturns %-18llu    p50    p90    p99    max    sum%s\n", color ? bold : "", (unsigned long long)r->count,
+		color ? plain : "");
 
 	for (unsigned i = 0; i < SPAN_TIMES; i++) {
 		e |= -(buf_printf(to, "  %-*s", LABEL - 2, labels[i]) || put_times(to, &r->times[i]));
@@ -155,7 +138,7 @@ put_group(const struct row *r, struct buf *to)
 	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
 	e |= put_time(to, h[SPAN_FIRST_TEXT].n, hist_percentile(&h[SPAN_FIRST_TEXT], 50));
 	for (unsigned i = SPAN_TOOLS; i < SPAN_TIMES; i++)
-		e |= h->sum ? buf_printf(to, "%6.0f%%", share_of(h[i].sum, h->sum) * 100) : buf_printf(to, "%7s", "-");
+		e |= h->sum ? buf_printf(to, "%6.0f%%", (double)h[i].sum * 100 / (double)h->sum) : buf_printf(to, "%7s", "-");
 	return -(e || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
@@ -171,25 +154,13 @@ put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 	return e | buf_add_string(to, "\n");
 }
 
-/* Appends the names of the columns; nothing if there is no row of the kind. */
-static int
-put_head(const struct row *r, bool color, struct buf *to)
-{
-	int e = to->n ? buf_add_string(to, "\n") : 0;
-
-	if (r->kind == ROW_METHOD)
-		return e | put_titles(to, color, "%-*s%6s%6s%*s%*s%*s%*s", NAME, "from    method", "count", "error", TIME, "p50", TIME, "p90",
-			TIME, "p99", TIME, "max");
-	if (r->kind == ROW_TOOL)
-		return e | put_titles(to, color, "%-*s%6s%7s%*s%*s%*s%*s%*s", KIND, "tools", "count", "failed", TIME, "p50", TIME, "p90",
-			TIME, "p99", TIME, "max", TIME, "time");
-	return e | put_titles(to, color, "%-*s%6s%*s%*s%*s%7s%7s%7s%*s", GROUP, "turns of", "turns", TIME, "p50", TIME, "max", TIME, "text",
-		"tools", "user", "model", TIME, "tok/s");
-}
-
 int
 report_text(const struct table *t, bool color, struct buf *to)
 {
+	static const char *const heads[ROWS] = {
+		[ROW_METHOD] = "from    method                       count error    p50    p90    p99    max",
+		[ROW_TURN] = "turns of             turns    p50    max   text  tools   user  model  tok/s",
+		[ROW_TOOL] = "tools          count failed    p50    p90    p99    max   time"};
 	enum row_kind kind = ROWS;
 	uint64_t most = 0;
 	bool all = false;
@@ -200,8 +171,10 @@ report_text(const struct table *t, bool color, struct buf *to)
 		most = r->busy > most ? r->busy : most;
 	}
 	for (const struct row *r = t->rows; r; r = r->hh.next) {
-		if (r->kind != kind)
-			e |= r->kind == ROW_TURN && all ? (to->n ? buf_add_string(to, "\n") : 0) : put_head(r, color, to);
+		if (r->kind != kind && to->n)
+			e |= buf_add_string(to, "\n");
+		if (r->kind != kind && !(r->kind == ROW_TURN && all))
+			e |= json_format(to, "%s%s%s\n", color ? bold : "", heads[r->kind], color ? plain : "");
 		kind = r->kind;
 		if (kind == ROW_METHOD)
 			e |= put_method(r, color, to);
@@ -216,38 +189,30 @@ report_text(const struct table *t, bool color, struct buf *to)
 /* --- for programs --- */
 
 int
-put_seconds(struct buf *to, bool known, uint64_t us)
+put_seconds(struct buf *to, const char *before, bool known, uint64_t us)
 {
 	char text[RECORDING_TIME], *end = known ? recording_put_time(text, us) : text;
 
-	return buf_add(to, text, (size_t)(end - text));
+	return -(buf_add_string(to, before) || buf_add_slice(to, slice_between(text, end)));
 }
 
-static int
-put_time_cell(struct buf *to, bool known, uint64_t us)
-{
-	return -(buf_add(to, "\t", 1) || put_seconds(to, known, us));
-}
-
+/* Appends a line for each kind of times of a row. */
 static int
 put_lines(const struct row *r, struct buf *to)
 {
-	const struct hist *h;
+	const struct hist *h = r->times;
 	int e = 0;
 
-	for (unsigned i = 0; i < row_times(r->kind); i++) {
-		h = &r->times[i];
-		e |= buf_printf(to, "%s\t%s\t", row_kind_names[r->kind], r->kind == ROW_METHOD ? acp_side_name(r->from) : "");
-		e |= text_plain(to, row_name(r));
-		e |= buf_printf(to, "\t%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
-			(unsigned long long)r->cancelled, (unsigned long long)r->open);
-		e |= buf_printf(to, "%llu\t%llu", (unsigned long long)r->chunks, (unsigned long long)r->tokens);
-		e |= -(put_time_cell(to, true, r->token_us) || put_time_cell(to, true, r->busy));
-		e |= buf_printf(to, "\t%s\t%llu", r->notification ? "" : row_time_name(r->kind, i), (unsigned long long)h->n);
-		e |= put_time_cell(to, h->n, h->sum);
+	for (unsigned i = 0; i < row_times(r->kind); i++, h++) {
+		e |= json_format(to, "%s\t%s\t%t\t%u\t%u\t%u\t%u\t%u\t%u", row_kind_names[r->kind],
+			r->kind == ROW_METHOD ? acp_side_name(r->from) : "", row_name(r), r->count, r->failed, r->cancelled, r->open,
+			r->chunks, r->tokens);
+		e |= -(put_seconds(to, "\t", true, r->token_us) || put_seconds(to, "\t", true, r->busy));
+		e |= json_format(to, "\t%s\t%u", r->notification ? "" : row_time_name(r->kind, i), h->n);
+		e |= put_seconds(to, "\t", h->n, h->sum);
 		for (unsigned p = 0; p < HIST_PERCENTILES; p++)
-			e |= put_time_cell(to, h->n, hist_percentile(h, hist_percentiles[p]));
-		e |= -(put_time_cell(to, h->n, h->max) || buf_add_string(to, "\n"));
+			e |= put_seconds(to, "\t", h->n, hist_percentile(h, hist_percentiles[p]));
+		e |= -(put_seconds(to, "\t", h->n, h->max) || buf_add_string(to, "\n"));
 	}
 	return e;
 }

@@ -28,6 +28,14 @@ enum {
 	MARGIN = 4,        /* before the lines of a message in full */
 };
 
+enum { LABEL = 8, LABEL_SHORT = 4 };
+
+/* The short names of a session, and its number: its `data`. */
+struct label {
+	char text[LABEL + 1], brief[LABEL_SHORT + 1];
+	uint64_t number;
+};
+
 /* The widths of the columns. */
 struct layout {
 	unsigned time, id, method, size, session;
@@ -72,7 +80,6 @@ struct pretty {
 	bool drawn;         /* the run is drawn, without a newline */
 	bool utf8;
 	struct buf head;    /* the line for a recording, until a message of it is written */
-	unsigned sessions;  /* the number of sessions that were seen */
 	const struct label *label; /* of the current message's session */
 	const struct session *began, *ended; /* the sessions whose turn the current message began (without a prompt) or ended; or NULL */
 	enum turn turn;
@@ -395,13 +402,19 @@ void
 pretty_see(struct pretty *p, const struct session_event *e)
 {
 	struct session *s = e->session;
+	struct label *l;
 
 	if (e->kind == SESSION_TURN_ENDED && e->message) {
 		p->ended = s;
 	} else if (e->kind == SESSION_TURN_BEGAN && !e->turn->prompted) {
 		p->began = s;
 	} else if (e->kind == SESSION_BEGAN) {
-		s->data = label_new(p->watch->sessions, s, ++p->sessions);
+		s->data = l = calloc(1, sizeof(*l));
+		if (!l)
+			return;
+		l->number = s->number;
+		session_label(p->watch->sessions, s, l->text, LABEL);
+		session_label(p->watch->sessions, s, l->brief, LABEL_SHORT);
 	} else if (e->kind == SESSION_FORGOTTEN) {
 		p->run.row.label = p->run.row.label == s->data ? NULL : p->run.row.label;
 		free(s->data);

@@ -31,18 +31,5 @@ enum style preview_style(struct slice name);
 /* The text of a chunk, a JSON string; p NULL: the message is no chunk, or has no text. */
 struct slice preview_chunk(const struct message *, struct slice kind);
 
-/* --- short names for sessions --- */
-
-enum { LABEL = 8, LABEL_SHORT = 4 };
-
-/* The `data` of a session. */
-struct label {
-	char text[LABEL + 1];        /* a part of the id that no other session has */
-	char brief[LABEL_SHORT + 1];
-	unsigned number;             /* 1 for the first session */
-};
-
-/* Makes the label of a session. The caller frees it. NULL out of memory. */
-struct label *label_new(const struct sessions *, const struct session *, unsigned number);
 
 #endif
