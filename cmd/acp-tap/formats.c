@@ -1,7 +1,7 @@
 /* The formats for programs. */
 #include <inttypes.h>
 
-#include "cmd/acp-tap/format.h"
+#include "cmd/acp-tap/tap.h"
 
 /* --- raw: the lines of the stream, with noise --- */
 

@@ -1,10 +1,9 @@
-#include "cmd/acp-tap/grep.h"
+#include "cmd/acp-tap/tap.h"
 
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 
-#include "cmd/acp-tap/pretty.h"
 #include "lib/base/base64.h"
 
 static const char terminal_chunk[] = "terminal_output_chunk"; /* its data is in base64 */

@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cmd/acp-tap/pretty.h"
 #include "cmd/acp-tap/tap.h"
 #include "lib/base/calendar.h"
-#include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/usage/usage.h"
 

@@ -5,7 +5,7 @@
  *
  * With -n a line begins with the number of its record. A bracket beside the session encloses each of its turns.
  */
-#include "cmd/acp-tap/pretty.h"
+#include "cmd/acp-tap/tap.h"
 
 #include <langinfo.h>
 #include <stdio.h>
@@ -74,8 +74,8 @@ struct run {
 
 struct pretty {
 	const struct watch *watch;
-	enum cli_color when;
-	int fold;           /* as in pretty_new; -1: not decided */
+	const struct options *options;
+	int fold;           /* 1: a run of chunks is one line; 0: each chunk is a line; -1: not decided */
 	bool in_place;      /* a run is drawn on the terminal while it grows */
 	bool drawn;         /* the run is drawn, without a newline */
 	bool utf8;
@@ -85,22 +85,20 @@ struct pretty {
 	enum turn turn;
 	struct run run;     /* row.count is 0 if there is none */
 	struct redact *redact; /* for the joined text of a run, because a secret may be in several chunks; or NULL */
-	struct grep *grep;  /* or NULL */
 	struct redact drawing; /* as redact, for the text that is drawn before the end of a run, whose secrets are not counted */
 };
 
 struct pretty *
-pretty_new(const struct watch *w, enum cli_color when, int fold, struct redact *redact, struct grep *grep)
+pretty_new(const struct watch *w, const struct options *o, struct redact *redact)
 {
 	struct pretty *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->watch = w;
-	p->when = when;
-	p->fold = fold;
+	p->options = o;
+	p->fold = o->format == FORMAT_FULL ? 0 : o->frame.files && o->fold < 0 ? 1 : o->fold;
 	p->redact = redact;
-	p->grep = grep;
 	p->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	return p;
 }
@@ -148,23 +146,17 @@ format_latency(char *to, size_t size, uint64_t us)
 			(unsigned long long)(us / 1000000 % 60));
 }
 
-static void
-put_arrow(struct cells *c, enum acp_side from)
-{
-	cells_open(c, 1);
-	cells_style(c, from == ACP_CLIENT ? STYLE_CYAN : from == ACP_AGENT ? STYLE_GREEN : STYLE_DIM);
-	if (from == ACP_CLIENT)
-		cells_sign(c, "→", ">");
-	else if (from == ACP_AGENT)
-		cells_sign(c, "←", "<");
-	else
-		cells_sign(c, "·", "-");
-	cells_close(c);
-}
-
+/* Writes the arrow, the kind, and the id or the number of chunks. */
 static void
 put_kind(struct cells *c, const struct row *r, const struct layout *l)
 {
+	static const struct { enum style style; const char *utf8, *ascii; } arrows[] = {[ACP_UNKNOWN] = {STYLE_DIM, "·", "-"},
+		[ACP_CLIENT] = {STYLE_CYAN, "→", ">"}, [ACP_AGENT] = {STYLE_GREEN, "←", "<"}};
+
+	cells_open(c, 1);
+	cells_style(c, arrows[r->from].style);
+	cells_sign(c, arrows[r->from].utf8, arrows[r->from].ascii);
+	cells_close(c);
 	cells_open(c, 4);
 	cells_style(c, r->kind_style);
 	cells_ascii(c, r->kind);
@@ -201,26 +193,20 @@ put_method(struct cells *c, const struct row *r, unsigned width)
 	cells_close(c);
 }
 
-static enum style
-label_style(const struct label *l)
-{
-	static const enum style styles[] = {STYLE_CYAN, STYLE_MAGENTA, STYLE_YELLOW, STYLE_BLUE, STYLE_GREEN, STYLE_ORANGE};
-
-	return l ? styles[(l->number - 1) % (sizeof(styles) / sizeof(styles[0]))] : STYLE_PLAIN;
-}
-
 static void
 put_session(struct cells *c, const struct row *r, unsigned width)
 {
 	static const char *const utf8[] = {" ", "┌", "│", "└"}, *const ascii[] = {" ", ",", "|", "`"};
+	static const enum style styles[] = {STYLE_CYAN, STYLE_MAGENTA, STYLE_YELLOW, STYLE_BLUE, STYLE_GREEN, STYLE_ORANGE};
+	enum style style = r->label ? styles[(r->label->number - 1) % (sizeof(styles) / sizeof(styles[0]))] : STYLE_PLAIN;
 
 	cells_open(c, width);
-	cells_style(c, label_style(r->label));
+	cells_style(c, style);
 	if (r->label)
 		cells_ascii(c, width < LABEL ? r->label->brief : r->label->text);
 	cells_close(c);
 	cells_open(c, 1);
-	cells_style(c, label_style(r->label));
+	cells_style(c, style);
 	if (r->turn != TURN_NONE)
 		cells_sign(c, utf8[r->turn], ascii[r->turn]);
 	cells_close(c);
@@ -235,7 +221,7 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	double t = (double)r->t / 1e6;
 	char text[32] = "";
 
-	cells_begin(c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
+	cells_begin(c, to, p->utf8, cli_wants_color(p->options->color, log_fd(p->watch->out.log)));
 	c->failed = buf_add_slice(to, buf_slice(&p->head)) < 0;
 	p->head.n = 0;
 	if (r->number) {
@@ -247,7 +233,6 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	if (r->timed)
 		snprintf(text, sizeof(text), "%.*f", t < 999.9995 ? 3 : t < 9999.995 ? 2 : t < 99999.95 ? 1 : 0, t);
 	cells_right(c, l->time, STYLE_DIM, text);
-	put_arrow(c, r->from);
 	put_kind(c, r, l);
 	put_method(c, r, l->method);
 	cells_right(c, l->size, STYLE_DIM, r->sized ? people_bytes(text, r->size) : "");
@@ -294,7 +279,7 @@ put_run(struct pretty *p, struct buf *to, struct redact *redact)
 		return -1;
 	run->row.method = buf_slice(&run->kind);
 	begin_line(p, &c, to, &run->row);
-	if (p->grep && grep_text(p->grep, text, &hit)) {
+	if (p->options->grep && grep_text(p->options->grep, text, &hit)) {
 		put_hit(&c, &hit, preview_style(run->row.method));
 	} else {
 		cells_style(&c, preview_style(run->row.method));
@@ -304,8 +289,10 @@ put_run(struct pretty *p, struct buf *to, struct redact *redact)
 }
 
 static int
-end_run(struct pretty *p, struct buf *to)
+end_run(struct writer *w, struct buf *to)
 {
+	struct pretty *p = w->pretty;
+
 	if (p->run.row.count == 0)
 		return 0;
 	if (p->run.hit && put_run(p, to, p->redact) < 0)
@@ -339,25 +326,26 @@ add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 	return 0;
 }
 
-/* Adds a chunk to the run, or begins a run with it. before: as in struct writer. 0, or -1 out of memory. */
+/* Adds a chunk to the run, or begins a run with it. 0, or -1 out of memory. */
 static int
-join_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk, bool hit, struct slice before)
+join_chunk(struct writer *w, struct buf *to, const struct row *r, struct slice chunk)
 {
+	struct pretty *p = w->pretty;
 	struct run *run = &p->run;
 
 	if (run->row.count > 0 && (run->row.from != r->from || run->row.label != r->label ||
-		!slice_eq(buf_slice(&run->kind), r->method)) && end_run(p, to) < 0)
+		!slice_eq(buf_slice(&run->kind), r->method)) && end_run(w, to) < 0)
 		return -1;
 	if (run->row.count == 0) {
 		run->row = *r;
 		run->row.size = 0;
-		run->hit = !p->grep;
+		run->hit = !p->options->grep;
 		run->kind.n = run->text.n = 0;
-		run->before = p->redact ? before.n : 0;
-		if (buf_add_slice(&run->kind, r->method) < 0 || buf_add(&run->text, before.p, run->before) < 0)
+		run->before = p->redact ? w->before.n : 0;
+		if (buf_add_slice(&run->kind, r->method) < 0 || buf_add(&run->text, w->before.p, run->before) < 0)
 			return -1;
 	}
-	if (add_to_run(run, r, chunk, hit) < 0)
+	if (add_to_run(run, r, chunk, w->hit) < 0)
 		return -1;
 	if (!p->in_place || !run->hit)
 		return 0;
@@ -456,8 +444,8 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	struct cells c;
 
 	if (chunk.p)
-		return join_chunk(p, to, &r, chunk, w->hit, buf_slice(&w->before));
-	if (end_run(p, to) < 0)
+		return join_chunk(w, to, &r, chunk);
+	if (end_run(w, to) < 0)
 		return -1;
 	begin_line(p, &c, to, &r);
 	if (w->timed && s->msg.kind == MSG_RESPONSE && s->request && s->t >= s->request->t) {
@@ -466,7 +454,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 		cells_ascii(&c, latency);
 		cells_style(&c, STYLE_PLAIN);
 	}
-	if (p->grep && grep_message(p->grep, s, &hit))
+	if (p->options->grep && grep_message(p->options->grep, s, &hit))
 		put_hit(&c, &hit, STYLE_PLAIN);
 	else
 		preview_put(&c, s);
@@ -521,7 +509,7 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 		return 0;
 	r.method = slice_of(events[i].name);
 	r.method_style = events[i].style;
-	if (end_run(p, to) < 0)
+	if (end_run(w, to) < 0)
 		return -1;
 	begin_line(p, &c, to, &r);
 	cells_style(&c, events[i].style);
@@ -536,7 +524,7 @@ pretty_close(struct writer *w, struct buf *to, const struct session_turn *turn, 
 	char text[PEOPLE_FIGURE];
 	struct cells c;
 
-	if (end_run(w->pretty, to) < 0)
+	if (end_run(w, to) < 0)
 		return -1;
 	begin_line(w->pretty, &c, to, &r);
 	cells_style(&c, STYLE_RED);
@@ -544,12 +532,6 @@ pretty_close(struct writer *w, struct buf *to, const struct session_turn *turn, 
 	if (w->timed && t >= turn->asked)
 		cells_printf(&c, " after %s", people_duration(text, t - turn->asked));
 	return cells_end(&c);
-}
-
-static int
-flush(struct writer *w, struct buf *to)
-{
-	return end_run(w->pretty, to);
 }
 
 /* --- between recordings --- */
@@ -579,12 +561,12 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 	struct cells c;
 	struct tm tm;
 
-	if (end_run(p, to) < 0)
+	if (end_run(w, to) < 0)
 		return -1;
 	p->head.n = 0;
 	if (!h->name || !(h->started > 0 || p->watch->frame->files[1]))
 		return 0;
-	cells_begin(&c, &p->head, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
+	cells_begin(&c, &p->head, p->utf8, cli_wants_color(p->options->color, log_fd(p->watch->out.log)));
 	cells_open(&c, pretty_width(p->watch));
 	cells_style(&c, STYLE_DIM);
 	cells_text(&c, slice_of(h->name));
@@ -617,4 +599,4 @@ put_full_event(struct writer *w, struct buf *to, const struct record *e)
 const struct format format_full = {.header = put_header, .watch = watch, .message = put_full,
 	.event = put_full_event};
 const struct format format_pretty = {.header = put_header, .watch = watch, .message = put_message,
-	.joins = joins, .event = put_event, .flush = flush};
+	.joins = joins, .event = put_event, .flush = end_run};

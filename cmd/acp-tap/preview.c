@@ -1,7 +1,7 @@
 /*
  * preview: shows the contents of a message in a few words. Tables say which values of a method or kind of update are shown, and how.
  */
-#include "cmd/acp-tap/pretty.h"
+#include "cmd/acp-tap/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "lib/base/people.h"
 #include "lib/usage/usage.h"
 
-/* --- values: each function takes any JSON value, and writes nothing for an absent one (p NULL) --- */
+/* --- values: each function takes any JSON value, and writes nothing for an absent one (p NULL), as cells_value does --- */
 
 static struct slice
 show_find(struct slice object, const char *paths)
@@ -29,12 +29,6 @@ show_find(struct slice object, const char *paths)
 		if (!paths[n])
 			return slice(NULL, 0);
 	}
-}
-
-static void
-show_value(struct cells *c, struct slice v)
-{
-	cells_value(c, v);
 }
 
 /* Shows a value, but not {}, [] and null. */
@@ -271,14 +265,6 @@ show_plan(struct cells *c, struct slice v)
 
 /* --- usage --- */
 
-static enum style
-style_of_fill(uint64_t used, uint64_t size)
-{
-	if (usage_reaches(used, size, 95, false))
-		return STYLE_RED;
-	return usage_reaches(used, size, 90, true) ? STYLE_ORANGE : usage_reaches(used, size, 75, true) ? STYLE_YELLOW : STYLE_PLAIN;
-}
-
 /* Shows an amount with at most four decimals; many agents send binary fractions. */
 static void
 show_cost(struct cells *c, struct slice cost)
@@ -311,7 +297,8 @@ show_usage(struct cells *c, struct slice v)
 		return;
 	}
 	if (json_u64(show_find(v, "size"), &size) && size > 0) {
-		cells_style(c, style_of_fill(used, size));
+		cells_style(c, usage_reaches(used, size, 95, false) ? STYLE_RED : usage_reaches(used, size, 90, true) ? STYLE_ORANGE :
+			usage_reaches(used, size, 75, true) ? STYLE_YELLOW : STYLE_PLAIN);
 		cells_printf(c, "%d%%", usage_percent(used, size));
 		cells_style(c, before);
 		cells_printf(c, "  %s/%s", people_count(a, used), people_count(b, size));
@@ -363,9 +350,9 @@ struct preview {
 	struct part parts[PARTS];
 };
 
-#define PEER(info) {show_peer, .path = info "|info"}, {show_value, .path = acp_protocol_version, .before = "protocol "}
+#define PEER(info) {show_peer, .path = info "|info"}, {cells_value, .path = acp_protocol_version, .before = "protocol "}
 #define CONTENT {show_block, .path = "content", .each = " "}
-#define MORE {show_value, .path = "nextCursor", .before = "more from "}
+#define MORE {cells_value, .path = "nextCursor", .before = "more from "}
 
 /* Updates, by their kind. */
 static const struct preview updates[] = {
@@ -377,85 +364,85 @@ static const struct preview updates[] = {
 	{{"plan"}, STYLE_BLUE, {{show_plan, .path = "entries"}}},
 	{{"plan_update"}, STYLE_BLUE, {{show_plan, .path = "entries|plan.entries"}}},
 	{{"available_commands_update"}, STYLE_DIM, {{show_name, .path = "availableCommands", .noun = "command"}}},
-	{{"current_mode_update"}, STYLE_BLUE, {{show_value, .path = "currentModeId"}}},
+	{{"current_mode_update"}, STYLE_BLUE, {{cells_value, .path = "currentModeId"}}},
 	{{"config_option_update"}, STYLE_BLUE, {{show_setting, .path = "configOptions", .each = ", "}}},
-	{{"session_info_update"}, STYLE_DIM, {{show_value, .path = "title"}}},
+	{{"session_info_update"}, STYLE_DIM, {{cells_value, .path = "title"}}},
 	{{"usage_update", "context_update"}, STYLE_DIM, {{show_usage, .path = ""}}},
-	{{"subagent_update"}, STYLE_MAGENTA, {{show_value, .path = "state.state"}, {show_value, .path = "title|sessionId"},
+	{{"subagent_update"}, STYLE_MAGENTA, {{cells_value, .path = "state.state"}, {cells_value, .path = "title|sessionId"},
 		{show_stop, .path = "state.stopReason"}}},
 	{{"session_message", "session_message_chunk"}, STYLE_MAGENTA, {CONTENT}},
 	{{"compaction_update"}, STYLE_BLUE, {{show_status, .path = "status"}, {show_block, .path = "summary", .each = " "},
-		{show_value, .path = "error.message"}}},
+		{cells_value, .path = "error.message"}}},
 	{{"compaction_summary_chunk"}, STYLE_BLUE, {CONTENT}},
-	{{"notice"}, STYLE_YELLOW, {{show_value, .path = "severity", .after = ":"}, {show_value, .path = "title"}}},
-	{{"state_update"}, STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
-		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
+	{{"notice"}, STYLE_YELLOW, {{cells_value, .path = "severity", .after = ":"}, {cells_value, .path = "title"}}},
+	{{"state_update"}, STYLE_BOLD, {{cells_value, .path = "state"}, {show_stop, .path = "stopReason"},
+		{show_tokens, .path = "usage"}, {cells_value, .path = "error.message"}}},
 };
 
 /* Params, by their method. */
 static const struct preview calls[] = {
 	{{"session/prompt"}, STYLE_BOLD, {{show_block, .path = "prompt", .each = " "}}},
 	{{"initialize", "proxy/initialize", "_proxy/initialize"}, STYLE_PLAIN, {PEER("clientInfo")}},
-	{{"authenticate", "auth/login"}, STYLE_PLAIN, {{show_value, .path = "methodId"}}},
-	{{"auth/status_update", "_auth/status_update"}, STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
+	{{"authenticate", "auth/login"}, STYLE_PLAIN, {{cells_value, .path = "methodId"}}},
+	{{"auth/status_update", "_auth/status_update"}, STYLE_DIM, {{cells_value, .path = "authStatus.label|authStatus.kind"}}},
 	{{"session/new", "session/load", "session/resume", "session/fork"}, STYLE_PLAIN,
-		{{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+		{{cells_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
 	{{"session/cancel"}, STYLE_YELLOW, {{0}}},
 	{{"session/close"}, STYLE_PLAIN, {{0}}},
-	{{"session/set_mode"}, STYLE_BLUE, {{show_value, .path = "modeId"}}},
-	{{"session/set_model"}, STYLE_BLUE, {{show_value, .path = "modelId"}}},
+	{{"session/set_mode"}, STYLE_BLUE, {{cells_value, .path = "modeId"}}},
+	{{"session/set_model"}, STYLE_BLUE, {{cells_value, .path = "modelId"}}},
 	{{"session/set_config_option"}, STYLE_BLUE, {{show_setting, .path = ""}}},
-	{{"session/set_title"}, STYLE_DIM, {{show_value, .path = "title"}}},
+	{{"session/set_title"}, STYLE_DIM, {{cells_value, .path = "title"}}},
 	{{"session/request_permission"}, STYLE_MAGENTA,
-		{{show_value, .path = "title"}, {show_tool, .path = "toolCall|subject.toolCall", .after = "?"},
-			{show_value, .path = "subject.command"}, {show_name, .path = "options", .each = " | "}}},
-	{{"fs/read_text_file"}, STYLE_CYAN, {{show_value, .path = "path"}, {show_value, .path = "line", .before = "from line "},
-		{show_value, .path = "limit", .before = "lines "}}},
-	{{"fs/write_text_file"}, STYLE_CYAN, {{show_value, .path = "path"}, {show_size, .path = "content"}}},
-	{{"terminal/create"}, STYLE_CYAN, {{show_value, .path = "command"}, {show_value, .path = "args", .each = " "}}},
-	{{"terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release"}, STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{{"elicitation/create"}, STYLE_MAGENTA, {{show_value, .path = "message"}}},
-	{{"$/cancel_request"}, STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}}},
-	{{"mcp/connect"}, STYLE_CYAN, {{show_value, .path = "acpId|serverId"}}},
-	{{"mcp/message"}, STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
-	{{"mcp/disconnect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+		{{cells_value, .path = "title"}, {show_tool, .path = "toolCall|subject.toolCall", .after = "?"},
+			{cells_value, .path = "subject.command"}, {show_name, .path = "options", .each = " | "}}},
+	{{"fs/read_text_file"}, STYLE_CYAN, {{cells_value, .path = "path"}, {cells_value, .path = "line", .before = "from line "},
+		{cells_value, .path = "limit", .before = "lines "}}},
+	{{"fs/write_text_file"}, STYLE_CYAN, {{cells_value, .path = "path"}, {show_size, .path = "content"}}},
+	{{"terminal/create"}, STYLE_CYAN, {{cells_value, .path = "command"}, {cells_value, .path = "args", .each = " "}}},
+	{{"terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release"}, STYLE_CYAN, {{cells_value, .path = "terminalId"}}},
+	{{"elicitation/create"}, STYLE_MAGENTA, {{cells_value, .path = "message"}}},
+	{{"$/cancel_request"}, STYLE_YELLOW, {{cells_value, .path = acp_request_id, .before = "id "}}},
+	{{"mcp/connect"}, STYLE_CYAN, {{cells_value, .path = "acpId|serverId"}}},
+	{{"mcp/message"}, STYLE_CYAN, {{cells_value, .path = "method"}, {show_raw, .path = "params"}}},
+	{{"mcp/disconnect"}, STYLE_CYAN, {{cells_value, .path = "connectionId"}}},
 
 	/* messages of MCP */
-	{{"tools/call"}, STYLE_YELLOW, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
-	{{"prompts/get"}, STYLE_CYAN, {{show_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{{"tools/call"}, STYLE_YELLOW, {{cells_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
+	{{"prompts/get"}, STYLE_CYAN, {{cells_value, .path = "name"}, {show_arguments, .path = "arguments"}}},
 	{{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}, STYLE_CYAN,
-		{{show_value, .path = "cursor", .before = "from "}}},
-	{{"resources/read", "resources/subscribe", "resources/unsubscribe"}, STYLE_CYAN, {{show_value, .path = "uri"}}},
+		{{cells_value, .path = "cursor", .before = "from "}}},
+	{{"resources/read", "resources/subscribe", "resources/unsubscribe"}, STYLE_CYAN, {{cells_value, .path = "uri"}}},
 	{{"sampling/createMessage"}, STYLE_MAGENTA, {{show_turn, .path = "messages", .each = " "}}},
-	{{"logging/setLevel"}, STYLE_BLUE, {{show_value, .path = "level"}}},
-	{{"notifications/progress"}, STYLE_DIM, {{show_value, .path = "progress"}, {show_value, .path = "total", .before = "of "},
-		{show_value, .path = "message"}}},
-	{{"notifications/message"}, STYLE_DIM, {{show_value, .path = "level", .after = ":"}, {show_value, .path = "logger"},
-		{show_value, .path = "data"}}},
+	{{"logging/setLevel"}, STYLE_BLUE, {{cells_value, .path = "level"}}},
+	{{"notifications/progress"}, STYLE_DIM, {{cells_value, .path = "progress"}, {cells_value, .path = "total", .before = "of "},
+		{cells_value, .path = "message"}}},
+	{{"notifications/message"}, STYLE_DIM, {{cells_value, .path = "level", .after = ":"}, {cells_value, .path = "logger"},
+		{cells_value, .path = "data"}}},
 	{{"notifications/cancelled"}, STYLE_YELLOW,
-		{{show_value, .path = acp_request_id, .before = "id "}, {show_value, .path = "reason"}}},
-	{{"notifications/resources/updated"}, STYLE_DIM, {{show_value, .path = "uri"}}},
+		{{cells_value, .path = acp_request_id, .before = "id "}, {cells_value, .path = "reason"}}},
+	{{"notifications/resources/updated"}, STYLE_DIM, {{cells_value, .path = "uri"}}},
 };
 
 /* Results, by the method of their request. */
 static const struct preview results[] = {
 	{{"session/prompt"}, STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
-		{show_tokens, .path = "usage|_meta.quota.token_count"}, {show_value, .path = "messageId"}}},
-	{{"session/request_permission"}, STYLE_MAGENTA, {{show_value, .path = "outcome.optionId|outcome.outcome"}}},
+		{show_tokens, .path = "usage|_meta.quota.token_count"}, {cells_value, .path = "messageId"}}},
+	{{"session/request_permission"}, STYLE_MAGENTA, {{cells_value, .path = "outcome.optionId|outcome.outcome"}}},
 	{{"initialize"}, STYLE_PLAIN, {PEER("agentInfo|serverInfo")}},
 	{{"proxy/initialize", "_proxy/initialize"}, STYLE_PLAIN, {PEER("agentInfo")}},
 	{{"session/new", "session/load", "session/resume", "session/fork"}, STYLE_PLAIN,
-		{{show_value, .path = "modes.currentModeId", .before = "mode "}, {show_value, .path = "models.currentModelId", .before = "model "}}},
+		{{cells_value, .path = "modes.currentModeId", .before = "mode "}, {cells_value, .path = "models.currentModelId", .before = "model "}}},
 	{{"session/list"}, STYLE_PLAIN, {{show_name, .path = "sessions", .noun = "session"}}},
-	{{"fs/read_text_file"}, STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {show_value, .path = "content"}}},
-	{{"terminal/create"}, STYLE_CYAN, {{show_value, .path = "terminalId"}}},
-	{{"terminal/output"}, STYLE_CYAN, {{show_value, .path = "exitStatus.exitCode", .before = "exit "}, {show_value, .path = "output"}}},
-	{{"terminal/wait_for_exit"}, STYLE_CYAN, {{show_value, .path = "exitCode", .before = "exit "},
-		{show_value, .path = "signal", .before = "signal "}}},
-	{{"mcp/connect"}, STYLE_CYAN, {{show_value, .path = "connectionId"}}},
+	{{"fs/read_text_file"}, STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {cells_value, .path = "content"}}},
+	{{"terminal/create"}, STYLE_CYAN, {{cells_value, .path = "terminalId"}}},
+	{{"terminal/output"}, STYLE_CYAN, {{cells_value, .path = "exitStatus.exitCode", .before = "exit "}, {cells_value, .path = "output"}}},
+	{{"terminal/wait_for_exit"}, STYLE_CYAN, {{cells_value, .path = "exitCode", .before = "exit "},
+		{cells_value, .path = "signal", .before = "signal "}}},
+	{{"mcp/connect"}, STYLE_CYAN, {{cells_value, .path = "connectionId"}}},
 
 	/* messages of MCP */
-	{{"server/discover"}, STYLE_PLAIN, {{show_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
+	{{"server/discover"}, STYLE_PLAIN, {{cells_value, .path = "supportedVersions", .before = "protocol ", .each = ", "}}},
 	{{"tools/call"}, STYLE_YELLOW, {{show_tool_result, .path = ""}}},
 	{{"tools/list"}, STYLE_CYAN, {{show_name, .path = "tools", .noun = "tool"}, MORE}},
 	{{"prompts/list"}, STYLE_CYAN, {{show_name, .path = "prompts", .noun = "prompt"}, MORE}},
@@ -463,7 +450,7 @@ static const struct preview results[] = {
 	{{"resources/list"}, STYLE_CYAN, {{show_name, .path = "resources", .noun = "resource"}, MORE}},
 	{{"resources/templates/list"}, STYLE_CYAN, {{show_name, .path = "resourceTemplates", .noun = "template"}, MORE}},
 	{{"resources/read"}, STYLE_CYAN, {{show_block, .path = "contents", .each = " "}}},
-	{{"sampling/createMessage"}, STYLE_MAGENTA, {{show_value, .path = "model"}, {show_turn, .path = ""}}},
+	{{"sampling/createMessage"}, STYLE_MAGENTA, {{cells_value, .path = "model"}, {show_turn, .path = ""}}},
 };
 
 static const struct preview *
@@ -504,19 +491,6 @@ show_part(struct cells *c, const struct part *part, struct slice v, bool first)
 }
 
 static void
-show_parts(struct cells *c, const struct preview *p, struct slice object)
-{
-	unsigned start = c->used;
-	struct slice v;
-
-	for (size_t i = 0; i < PARTS && p->parts[i].show && !c->cut; i++) {
-		v = show_find(object, p->parts[i].path);
-		if (v.p)
-			show_part(c, &p->parts[i], v, c->used == start);
-	}
-}
-
-static void
 put_error(struct cells *c, struct slice error)
 {
 	struct slice code = show_find(error, "code"), message = show_find(error, "message"), data = show_find(error, "data");
@@ -537,6 +511,9 @@ put_error(struct cells *c, struct slice error)
 static void
 put_object(struct cells *c, const struct preview *p, struct slice object)
 {
+	unsigned start = c->used;
+	struct slice v;
+
 	if (!object.p)
 		return;
 	if (!p || json_type(object) != JSON_OBJECT) {
@@ -545,7 +522,11 @@ put_object(struct cells *c, const struct preview *p, struct slice object)
 		return;
 	}
 	cells_style(c, p->style == STYLE_BOLD || p->style == STYLE_THOUGHT || p->style == STYLE_DIM ? p->style : STYLE_PLAIN);
-	show_parts(c, p, object);
+	for (size_t i = 0; i < PARTS && p->parts[i].show && !c->cut; i++) {
+		v = show_find(object, p->parts[i].path);
+		if (v.p)
+			show_part(c, &p->parts[i], v, c->used == start);
+	}
 }
 
 void

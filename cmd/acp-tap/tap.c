@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/acp-tap/pretty.h"
 
 /* A request whose response names a new session. */
 struct opening {
@@ -332,7 +331,7 @@ tap_run(const struct options *o)
 	static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record, [FORMAT_PRETTY] = &format_pretty,
 		[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
 	static const struct session_limits limits = {.sessions = 64, .keep = true};
-	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true, .grep = o->grep, .hit = true}, .left = o->count,
+	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true, .hit = true}, .left = o->count,
 		.redact.all_texts = o->redact == REDACT_TEXTS, .selective = select_is_set(o->select),
 		.begun = !o->frame.files && cli_started_again() != 0};
 	struct watch w = {.name = tap_name, .state = &t, .frame = &o->frame, .select = o->select, .limits = &limits, .counts_events = true,
@@ -340,8 +339,8 @@ tap_run(const struct options *o)
 	int status;
 
 	t.watch = &w;
-	if ((o->format == FORMAT_PRETTY || o->format == FORMAT_FULL) && !(t.writer.pretty = pretty_new(&w, o->color,
-		o->format == FORMAT_FULL ? 0 : o->frame.files && o->fold < 0 ? 1 : o->fold, o->redact == REDACT_SECRETS ? &t.redact : NULL, o->grep)))
+	if ((o->format == FORMAT_PRETTY || o->format == FORMAT_FULL) &&
+		!(t.writer.pretty = pretty_new(&w, o, o->redact == REDACT_SECRETS ? &t.redact : NULL)))
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	status = watch_run(&w);
 	if (o->redact)
