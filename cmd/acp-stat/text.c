@@ -116,14 +116,11 @@ group_name(const struct row *r)
 	enum { MOST = GROUP - 1 };
 	const struct row *near[] = {r->hh.prev, r->hh.next};
 	struct slice name = short_name(row_name(r), MOST);
-	const char *end = name.p + name.n, *from = name.n > MOST ? end - MOST : name.p;
 
-	while (from < end && ((unsigned char)*from & 0xc0) == 0x80)
-		from++;
 	for (size_t i = 0; i < 2 && name.n > MOST; i++)
 		if (near[i] && near[i]->kind == r->kind &&
 			slice_eq(slice_cut(short_name(row_name(near[i]), MOST), MOST), slice_cut(name, MOST)))
-			return slice_between(from, end);
+			return slice_tail(name, MOST);
 	return name;
 }
 

@@ -226,7 +226,7 @@ grep_see(struct grep *g, const struct message *m)
 	struct slice kind = msg_update_kind(&m->msg), chunk = preview_chunk(m, kind);
 	bool encoded = json_string_is(kind, terminal_chunk), found;
 	struct grep_hit hit;
-	size_t before, left;
+	size_t before;
 
 	if (encoded)
 		chunk = json_path(m->msg.params, "update.data");
@@ -243,10 +243,7 @@ grep_see(struct grep *g, const struct message *m)
 	if (!add_text(g, chunk, encoded))
 		return false;
 	found = search(g, before, &hit);
-	left = g->text.n > TAIL ? g->text.n - TAIL : 0;
-	while (left < g->text.n && ((unsigned char)g->text.p[left] & 0xc0) == 0x80)
-		left++;
 	g->tail.n = 0;
-	buf_add_slice(&g->tail, slice(g->text.p + left, g->text.n - left));
+	buf_add_slice(&g->tail, slice_tail(buf_slice(&g->text), TAIL));
 	return found;
 }

@@ -245,17 +245,16 @@ static void
 put_hit(struct cells *c, const struct grep_hit *hit, enum style style)
 {
 	unsigned room = c->limit > c->used ? c->limit - c->used : 0;
-	size_t from = 0;
+	struct slice before = slice(hit->text.p, hit->from);
 
 	if (cells_width(slice(hit->text.p, hit->to < 4 * (size_t)room ? hit->to : 4 * (size_t)room)) >= room) {
-		for (from = hit->from > room / 3 ? hit->from - room / 3 : 0; from < hit->from && ((unsigned char)hit->text.p[from] & 0xc0) == 0x80; from++)
-			;
+		before = slice_tail(before, room / 3);
 		cells_style(c, STYLE_DIM);
-		if (from)
+		if (before.n < hit->from)
 			cells_sign(c, "…", "~");
 	}
 	cells_style(c, style);
-	cells_text(c, slice_between(hit->text.p + from, hit->text.p + hit->from));
+	cells_text(c, before);
 	cells_style(c, STYLE_HIT);
 	cells_text(c, slice_between(hit->text.p + hit->from, hit->text.p + hit->to));
 	cells_style(c, style);
@@ -306,15 +305,14 @@ static int
 add_to_run(struct run *run, const struct row *r, struct slice chunk, bool hit)
 {
 	struct text t = text_of_string(chunk);
-	size_t most = run->hit ? RUN_TEXT : SIZE_MAX, from;
+	struct slice tail = slice_tail(buf_slice(&run->text), RUN_TEXT / 4);
+	size_t most = run->hit ? RUN_TEXT : SIZE_MAX;
 	int32_t code;
 
 	/* A long text before a hit is not shown. */
 	if (!run->hit && run->text.n > RUN_TEXT) {
-		for (from = run->text.n - RUN_TEXT / 4; ((unsigned char)run->text.p[from] & 0xc0) == 0x80; from++)
-			;
-		memmove(run->text.p, run->text.p + from, run->text.n - from);
-		run->text.n -= from;
+		memmove(run->text.p, tail.p, tail.n);
+		run->text.n = tail.n;
 		run->before = 0;
 	}
 	run->hit |= hit;

@@ -28,14 +28,14 @@ enum {
 static void
 cut_front(struct buf *b, size_t keep, bool lines)
 {
-	const char *from, *end = b->p + b->n;
+	struct slice tail = slice_tail(buf_slice(b), keep);
 
 	if (b->n <= 2 * keep)
 		return;
-	for (from = end - keep; from < end && (lines ? from[-1] != '\n' : ((unsigned char)*from & 0xc0) == 0x80); from++)
-		;
-	b->n = (size_t)(end - from);
-	memmove(b->p, from, b->n);
+	for (; lines && tail.n && tail.p[-1] != '\n'; tail.p++)
+		tail.n--;
+	memmove(b->p, tail.p, tail.n);
+	b->n = tail.n;
 }
 
 /* Replaces a text by the first string that is found at these paths. */
@@ -53,10 +53,11 @@ set_text(struct buf *to, struct slice object, const char *const *paths)
 }
 
 static int
-ask_begin(struct ask *a, struct top *t, struct slice params)
+ask_begin(struct session_question *q, struct top *t, struct slice params)
 {
 	static const char *const paths[] = {"toolCall.title", "subject.toolCall.title", "subject.title", "title", "message",
 		"toolCall.toolCallId", NULL};
+	struct ask *a = q->data = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -1;
@@ -65,8 +66,10 @@ ask_begin(struct ask *a, struct top *t, struct slice params)
 }
 
 static void
-ask_end(struct ask *a)
+ask_end(struct session_question *q)
 {
+	struct ask *a = q->data;
+
 	if (!a)
 		return;
 	if (a->command)
@@ -74,17 +77,7 @@ ask_end(struct ask *a)
 	buf_free(&a->params);
 	buf_free(&a->text);
 	free(a);
-}
-
-/* Stores the title of a tool call; without a new one the last stays. */
-static int
-name_call(struct session_call *call, const struct session_message *m)
-{
-	static const char *const paths[] = {"title", "toolCall.title", "subject.toolCall.title", "subject.title", NULL};
-
-	if (!call->data && !(call->data = calloc(1, sizeof(struct buf))))
-		return -1;
-	return set_text(call->data, m->update.p ? m->update : m->message.msg.params, paths);
+	q->data = NULL;
 }
 
 static int
@@ -140,6 +133,7 @@ static void
 happened(struct watch *w, const struct session_event *e)
 {
 	static const char *const agents[] = {"agentInfo.name", "info.name", NULL};
+	static const char *const titles[] = {"title", "toolCall.title", "subject.toolCall.title", "subject.title", NULL};
 	struct stream *st = w->state;
 	struct seen *s = e->session ? e->session->data : NULL;
 	int r = 0;
@@ -155,14 +149,12 @@ happened(struct watch *w, const struct session_event *e)
 		r = s ? 0 : -1;
 		break;
 	case SESSION_ASKED:
-		e->question->data = calloc(1, sizeof(struct ask));
-		r = ask_begin(e->question->data, st->top, e->message->message.msg.params);
+		r = ask_begin(e->question, st->top, e->message->message.msg.params);
 		break;
 	case SESSION_ANSWERED:
 		if (st->top->display)
 			display_answered(st->top->display, e->request);
-		ask_end(e->question->data);
-		e->question->data = NULL;
+		ask_end(e->question);
 		break;
 	case SESSION_RESPONDED:
 		if (e->message && e->request->request->what == ACP_INITIALIZE)
@@ -170,7 +162,10 @@ happened(struct watch *w, const struct session_event *e)
 		break;
 	case SESSION_CALL_BEGAN:
 	case SESSION_CALL_CHANGED:
-		r = name_call(e->call, e->message);
+		/* Without a new title the last stays. */
+		if (!e->call->data)
+			e->call->data = calloc(1, sizeof(struct buf));
+		r = e->call->data ? set_text(e->call->data, e->message->update.p ? e->message->update : e->message->message.msg.params, titles) : -1;
 		break;
 	case SESSION_CALL_FORGOTTEN:
 		if (e->call->data)

@@ -147,6 +147,19 @@ slice_cut(struct slice s, size_t most)
 	return s;
 }
 
+/* Returns the last bytes of a slice, at most `most`, without a part of a UTF-8 character at the beginning. */
+static inline struct slice
+slice_tail(struct slice s, size_t most)
+{
+	const char *end = s.p + s.n;
+
+	if (s.n <= most)
+		return s;
+	for (s.p = end - most; s.p < end && ((unsigned char)*s.p & 0xc0) == 0x80; s.p++)
+		;
+	return slice_between(s.p, end);
+}
+
 static inline struct slice
 buf_slice(const struct buf *b)
 {
