@@ -145,14 +145,6 @@ get_pair(struct slice pair, uint64_t *bucket, uint64_t *n)
 		json_u64(v[1], n);
 }
 
-/* Buckets that rise, whose counts are the whole, and the ends in the first and the last. */
-static bool
-is_sound(const struct hist *h, uint64_t counted)
-{
-	return h->n == 0 ? counted == 0 : counted == h->n && h->min <= h->max && bucket_of(h->min) == h->first &&
-		bucket_of(h->max) == h->first + h->buckets - 1 && h->sum >= h->max;
-}
-
 int
 hist_get(struct hist *h, struct slice object)
 {
@@ -179,7 +171,9 @@ hist_get(struct hist *h, struct slice object)
 		counted = hist_sum(counted, n);
 		last = bucket;
 	}
-	return !is_sound(h, counted);
+	/* The counts are the whole, and the ends are in the first and the last bucket. */
+	return counted != h->n || (h->n && (h->min > h->max || h->sum < h->max || bucket_of(h->min) != h->first ||
+		bucket_of(h->max) != h->first + h->buckets - 1));
 }
 
 void

@@ -106,13 +106,16 @@ put_call(struct tool *t, const struct session_call *call, uint64_t now)
 }
 
 int
-open_put(struct tool *t, uint64_t now)
+open_put(struct tool *t)
 {
+	uint64_t now = t->watch->stream ? frame_now(t->watch->stream) : t->now;
 	const struct sessions *all = span_sessions(t->span);
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	int e = 0;
 
+	if (!t->options->open)
+		return 0;
 	if (t->options->format == FORMAT_TSV && !t->header_written)
 		e |= buf_add_string(to, "file\twaits\tfor\twhat\tid\tsession\ttitle\tsince_s\topen_s\n");
 	out_end_record(&t->watch->out, before);

@@ -42,13 +42,6 @@ event(struct watch *w, const struct record *r)
 	return 0;
 }
 
-/* Writes what is open now, if --open asks for that. */
-static int
-tell_open(struct tool *t)
-{
-	return t->options->open ? open_put(t, t->watch->stream ? frame_now(t->watch->stream) : t->now) : 0;
-}
-
 /* Ends a recording: open requests, turns and tool calls end without a time. */
 static int
 end(struct watch *w, bool cut)
@@ -56,7 +49,7 @@ end(struct watch *w, bool cut)
 	struct tool *t = w->state;
 
 	(void)cut;
-	if (tell_open(t) < 0)
+	if (open_put(t) < 0)
 		return -1;
 	t->now = 0;
 	return span_end(t->span) < 0 || t->failed ? -1 : 0;
@@ -98,7 +91,7 @@ report_now(struct watch *w, int signal)
 	struct tool *t = w->state;
 
 	(void)signal;
-	t->failed |= tell_open(t) < 0;
+	t->failed |= open_put(t) < 0;
 	report(t, false);
 }
 

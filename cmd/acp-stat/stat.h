@@ -137,8 +137,8 @@ void limits_parse(const struct cli_argument *);
 int limits_check(struct tool *, int status);
 void limits_free(struct limits *);
 
-/* open.c: --open: writes a line for each open request and tool call. 0, or -1 out of memory. */
-int open_put(struct tool *, uint64_t now);
+/* open.c: with --open, writes a line for each open request and tool call. 0, or -1 out of memory. */
+int open_put(struct tool *);
 
 /* Reads a stream, files, or reports. Returns the exit status. */
 int tool_run(const struct options *);

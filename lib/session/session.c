@@ -254,6 +254,7 @@ close_request(struct sessions *c, struct session_request *r, const struct msg *m
 		DL_DELETE2(r->session->requests, r, before, after);
 	if (r->turn)
 		end_prompt(c, r->turn, m);
+	/* Version 2 has only accepted the prompt: the turn goes on without its request. */
 	if (r->turn)
 		r->turn->request = NULL;
 	r->turn = NULL;
@@ -296,17 +297,6 @@ give_up_doubtful(struct sessions *c, const struct session_turn *turn, const stru
 	}
 }
 
-/* At a prompt, ends the older turns in which messages were lost. */
-static void
-end_doubtful_turns(struct sessions *c, struct session *s)
-{
-	give_up_doubtful(c, NULL, NULL, s);
-	while (s->turn && s->turn->doubtful) {
-		s->turn->unfinished = true;
-		session_turn_end(c, s->turn);
-	}
-}
-
 /* --- responses and requests --- */
 
 /* Can this be the response to a prompt? */
@@ -343,32 +333,24 @@ handle_response(struct sessions *c, struct session_message *seen)
 	return close_request(c, seen->request, &s->msg);
 }
 
+/* Begins the turn of a prompt. The older turns in which messages were lost end. 0, or -1 out of memory. */
 static int
-begin_request(struct sessions *c, struct session *s, struct session_request *r, const struct msg *m)
+begin_prompt(struct sessions *c, struct session *s, struct session_request *r)
 {
-	switch (m->what) {
-	case ACP_SESSION_PROMPT:
-		if (s)
-			end_doubtful_turns(c, s);
-		return s && !session_turn_new(c, s, r) ? -1 : 0;
-	case ACP_REQUEST_PERMISSION:
-	case ACP_ELICITATION_CREATE:
-		return session_ask(c, r, m->params);
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-		if (s && s->history++ == 0)
-			session_emit(c, (struct session_event){.kind = SESSION_HISTORY_BEGAN, .session = s, .request = r});
-		return 0;
-	default:
-		return 0;
+	give_up_doubtful(c, NULL, NULL, s);
+	while (s->turn && s->turn->doubtful) {
+		s->turn->unfinished = true;
+		session_turn_end(c, s->turn);
 	}
+	return session_turn_new(c, s, r) ? 0 : -1;
 }
 
 static int
 handle_request(struct sessions *c, struct session_message *seen)
 {
-	const struct message *s = &seen->message;
-	struct request *old = s->from ? requests_find(c->requests, s->from, s->msg.id) : NULL;
+	const struct message *m = &seen->message;
+	struct request *old = m->from ? requests_find(c->requests, m->from, m->msg.id) : NULL;
+	struct session *s = seen->session;
 	struct session_request *r;
 
 	if (!old && requests_count(c->requests) >= c->limits.requests)
@@ -376,21 +358,29 @@ handle_request(struct sessions *c, struct session_message *seen)
 	if (old && close_request(c, old->owner, NULL) < 0)
 		return -1;
 	r = calloc(1, sizeof(*r));
-	if (!r || !(r->request = requests_open(c->requests, s->from, c->now, &s->msg))) {
+	if (!r || !(r->request = requests_open(c->requests, m->from, c->now, &m->msg))) {
 		free(r);
 		return -1;
 	}
 	r->request->owner = seen->request = r;
-	r->session = seen->session;
+	r->session = s;
 	r->enveloped = seen->enveloped;
 	r->copy = seen->copy;
 	r->dialect = seen->dialect;
-	if (r->session)
-		DL_APPEND2(r->session->requests, r, before, after);
+	if (s)
+		DL_APPEND2(s->requests, r, before, after);
 	if (!r->copy)
-		c->opening += s->msg.what == ACP_SESSION_NEW || s->msg.what == ACP_SESSION_FORK || s->msg.what == ACP_NES_START;
-	session_emit(c, (struct session_event){.kind = SESSION_REQUESTED, .session = r->session, .request = r});
-	return r->copy ? 0 : begin_request(c, r->session, r, &s->msg);
+		c->opening += m->msg.what == ACP_SESSION_NEW || m->msg.what == ACP_SESSION_FORK || m->msg.what == ACP_NES_START;
+	session_emit(c, (struct session_event){.kind = SESSION_REQUESTED, .session = s, .request = r});
+	if (r->copy)
+		return 0;
+	if (m->msg.what == ACP_REQUEST_PERMISSION || m->msg.what == ACP_ELICITATION_CREATE)
+		return session_ask(c, r, m->msg.params);
+	if (s && m->msg.what == ACP_SESSION_PROMPT)
+		return begin_prompt(c, s, r);
+	if (s && (m->msg.what == ACP_SESSION_LOAD || m->msg.what == ACP_SESSION_RESUME) && s->history++ == 0)
+		session_emit(c, (struct session_event){.kind = SESSION_HISTORY_BEGAN, .session = s, .request = r});
+	return 0;
 }
 
 void

@@ -46,37 +46,29 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 }
 
 static void
-tick(struct watch *w, struct frame *f)
-{
-	uint64_t due = w->tick ? w->tick(w, frame_now(f), false) : 0;
-
-	if (due)
-		frame_timer(f, due);
-}
-
-static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
 	static const enum record_kind kinds[] = {[FRAME_NOISE] = RECORD_NOISE, [FRAME_STDERR] = RECORD_STDERR,
 		[FRAME_EOF] = RECORD_EOF, [FRAME_EXIT] = RECORD_EXIT, [FRAME_LOST] = RECORD_LOST, [FRAME_LONG] = RECORD_LOST,
 		[FRAME_ROTATE] = RECORD_OTHER};
 	struct watch *w = state;
+	uint64_t due;
 	struct record r = {.from = e->from, .t = e->t, .timed = true, .text = e->text, .raw = e->text, .torn = e->torn,
-		.status = e->status, .count = e->kind == FRAME_LOST ? e->count : 1, .number = e->number, .error = e->why};
+		.status = e->status, .count = e->kind == FRAME_LOST ? e->count : 1, .number = e->number, .error = e->why,
+		.rotated = e->kind == FRAME_ROTATE};
 	char why[64];
 
 	switch (e->kind) {
 	case FRAME_BATCH:
 	case FRAME_TIMER:
-		tick(w, f);
+		due = w->tick ? w->tick(w, frame_now(f), false) : 0;
+		if (due)
+			frame_timer(f, due);
 		return;
 	case FRAME_SIGNAL:
 		if (w->signal)
 			w->signal(w, e->status);
 		return;
-	case FRAME_ROTATE:
-		r.rotated = true;
-		break;
 	case FRAME_WRITABLE:
 		return;
 	default:
