@@ -14,6 +14,7 @@ check_close(struct check *c)
 	buf_free(&c->text);
 	baseline_free(&c->baseline);
 	buf_free(&c->covered);
+	buf_free(&c->first.line);
 }
 
 /* --- the schema --- */

@@ -116,6 +116,14 @@ struct check {
 	struct buf covered;   /* an array of coverage.c */
 	uint64_t now;         /* the time of the last message or event, us */
 	bool selected;        /* messages may be missing anywhere in the stream */
+	bool records;         /* the file is a recording, so its lines are records, not bare messages */
+	/* A line before the first message of a file that is not a record: it is noise if bare messages follow. */
+	struct {
+		const char *file; /* NULL: there is none */
+		uint64_t number;
+		struct buf line;
+		struct json_error error;
+	} first;
 	/* Why requests are given up: the connection has ended; the side that should respond has left; the response was noise. */
 	enum { GIVING_UP_END, GIVING_UP_EOF, GIVING_UP_NOISE } giving_up;
 	bool failed;          /* out of memory */

@@ -49,37 +49,24 @@ struct mcp {
 	struct buf text;
 };
 
-/* Adds a zeroed element to an array. NULL: out of memory. */
-static void *
-add(void *array, size_t *n, size_t size)
-{
-	char **at = array, *new = reallocarray(*at, *n + 1, size);
-
-	if (!new)
-		return NULL;
-	*at = new;
-	return memset(new + size * (*n)++, 0, size);
-}
-
-/* Appends the text of a JSON string, and a NUL; any other value is an empty text. 0, or -1 out of memory. */
-static int
+/* Appends the text of a JSON string, and a NUL; any other value is an empty text. */
+static void
 add_argument(struct mcp *m, struct buf *to, struct slice string)
 {
 	struct slice text = json_type(string) == JSON_STRING ? json_text(string, &m->text) : slice("", 0);
 
-	return -(!text.p || buf_add_slice(to, text) || buf_add(to, "", 1));
+	if (!text.p || buf_add_slice(to, text) || buf_add(to, "", 1))
+		cli_no_memory(check_name);
 }
 
-static int
+static void
 add_arguments(struct mcp *m, struct buf *to, struct slice list)
 {
 	struct json_iter it = {.in = list};
 	struct slice value;
 
 	while (json_item(&it, &value))
-		if (add_argument(m, to, value) < 0)
-			return -1;
-	return 0;
+		add_argument(m, to, value);
 }
 
 /* --- sessions --- */
@@ -102,27 +89,29 @@ drop_server(struct mcp *m)
 	buf_free(&s->command);
 }
 
-static int
+static void
 declare(struct mcp *m, struct slice declaration)
 {
-	struct server *new = add(&m->servers, &m->nservers, sizeof(*new)), *s = m->servers;
 	struct slice type = json_get(declaration, "type");
-	int r;
+	struct server *new, *s;
 
-	if (!new)
-		return -1;
-	r = -(add_argument(m, &new->name, json_get(declaration, "name")) || home_name(&new->part, slice_of(new->name.p)) ||
-		!buf_string(&new->part) || (type.p ? add_argument(m, &new->type, type) : buf_add(&new->type, "stdio", sizeof("stdio"))));
-	if (r == 0 && is_stdio(new))
-		r = -(add_argument(m, &new->command, json_get(declaration, "command")) ||
-			add_arguments(m, &new->command, json_get(declaration, "args")));
+	s = m->servers = cli_grow(check_name, m->servers, m->nservers, sizeof(*m->servers));
+	new = &m->servers[m->nservers++];
+	*new = (struct server){0};
+	add_argument(m, &new->name, json_get(declaration, "name"));
+	add_argument(m, &new->type, type.p ? type : slice_of("\"stdio\""));
+	if (home_name(&new->part, slice_of(new->name.p)) < 0 || !buf_string(&new->part))
+		cli_no_memory(check_name);
+	if (is_stdio(new)) {
+		add_argument(m, &new->command, json_get(declaration, "command"));
+		add_arguments(m, &new->command, json_get(declaration, "args"));
+	}
 	while (s < new && !(slice_eq(buf_slice(&s->name), buf_slice(&new->name)) &&
 		slice_eq(buf_slice(&s->command), buf_slice(&new->command))))
 		s++;
 	s->declared++;
-	if (r < 0 || s < new)
+	if (s < new)
 		drop_server(m);
-	return r;
 }
 
 /* --- servers --- */
@@ -163,14 +152,15 @@ static int
 begin(struct watch *w, const struct watch_start *start)
 {
 	struct mcp *m = w->state;
-	struct stream *s = start->same ? m->streams : add(&m->streams, &m->nstreams, sizeof(*s));
+	struct stream *s;
 
-	if (!s || start->same)
-		return s ? 0 : -1;
-	s->file = w->file;
-	s->f.starts = 1;
-	reach(&s->f, STAGE_STARTED);
-	return add_arguments(m, &s->command, json_get(start->header, "command"));
+	if (start->same)
+		return 0;
+	m->streams = cli_grow(check_name, m->streams, m->nstreams, sizeof(*s));
+	s = &m->streams[m->nstreams++];
+	*s = (struct stream){.file = w->file, .f = {.stage = STAGE_STARTED, .starts = 1}};
+	add_arguments(m, &s->command, json_get(start->header, "command"));
+	return 0;
 }
 
 /* Needed, though it ignores all events: without it, watch would not run lib/session, which finds the request of a response. */
@@ -199,8 +189,7 @@ message(struct watch *w, const struct message *original, const struct session_me
 	if (acp_opens_session(msg->what)) {
 		s->session = true;
 		while (!seen->copy && json_item(&it, &value))
-			if (declare(m, value) < 0)
-				return -1;
+			declare(m, value);
 	} else if (json_string_is(msg->method, "initialize") || json_string_is(msg->method, "server/discover")) {
 		/* In MCP the version is a date, a string; only in ACP it is a number. */
 		s->session |= json_type(json_get(msg->params, "protocolVersion")) == JSON_NUMBER;
@@ -335,24 +324,14 @@ put_json(struct buf *to, const struct figures *f)
 }
 
 static int
-put_server(const struct mcp *m, struct buf *to, const struct server *s)
+put_server(struct buf *to, const struct server *s, bool json)
 {
 	struct slice name = slice_of(s->name.p), type = slice_of(s->type.p);
 
-	if (m->options->format == CHECK_JSON)
+	if (json)
 		return -(json_format(to, "{\"server\":%j,\"type\":%j,\"declared\":%u", name, type, s->declared) ||
 			(is_stdio(s) ? put_json(to, &s->f) : buf_add_string(to, "}\n")));
 	return is_stdio(s) ? -(json_format(to, "%t: ", name) || put_text(to, &s->f)) : json_format(to, "%t: not recorded: %t\n", name, type);
-}
-
-/* Appends a recording of a server that no session declares. */
-static int
-put_stream(const struct mcp *m, struct buf *to, const struct stream *s)
-{
-	bool json = m->options->format == CHECK_JSON;
-
-	return -(json_format(to, json ? "{\"file\":%j" : "%t: no session declares it: ", slice_of(s->file ? s->file : "-")) ||
-		(json ? put_json : put_text)(to, &s->f));
 }
 
 static int
@@ -362,7 +341,7 @@ finish(struct watch *w, int status)
 	struct buf *to = out_buf(&w->out);
 	size_t before = to->n;
 	struct server *server;
-	bool missing = false;
+	bool missing = false, json = m->options->format == CHECK_JSON;
 	int r = 0;
 
 	for (struct stream *s = m->streams; s < m->streams + m->nstreams; s++)
@@ -370,11 +349,12 @@ finish(struct watch *w, int status)
 			add_up(&server->f, &s->f);
 	for (struct server *s = m->servers; s < m->servers + m->nservers; s++) {
 		missing |= is_stdio(s) && s->f.stage != STAGE_LISTED && s->f.stage != STAGE_TOOLLESS;
-		r |= put_server(m, to, s);
+		r |= put_server(to, s, json);
 	}
 	for (const struct stream *s = m->streams; s < m->streams + m->nstreams; s++)
 		if (!s->session && !server_of(m, s))
-			r |= put_stream(m, to, s);
+			r |= -(json_format(to, json ? "{\"file\":%j" : "%t: no session declares it: ", slice_of(s->file ? s->file : "-")) ||
+				(json ? put_json : put_text)(to, &s->f));
 	out_commit(&w->out, before, r);
 	if (status || w->failed)
 		return status;

@@ -218,6 +218,7 @@ expect(struct schema_findings *f, enum rule_id rule, const struct location *loca
 	va_end(ap);
 }
 
+/* Adds a finding that expects one of these types. */
 static void
 expect_types(struct schema_findings *f, const struct location *location, unsigned types, struct slice found)
 {
@@ -254,17 +255,6 @@ expect_name(struct schema_findings *f, enum rule_id rule, const struct location 
 }
 
 /* --- keys that an object has twice --- */
-
-/* Returns a hash of a key without its escapes. */
-static uint64_t
-hash_key(struct schema_findings *f, struct slice key)
-{
-	SCOPED struct buf room = {0};
-	struct slice text = json_exact(key, &room);
-
-	f->failed |= !text.p;
-	return digest_bytes(text);
-}
 
 static int
 by_hash(const void *a, const void *b)
@@ -354,16 +344,6 @@ in_range(struct slice number, unsigned type, const struct schema_range *r)
 	return d >= (double)r->low && d <= (double)r->high;
 }
 
-static void
-check_number(struct schema_findings *f, const struct schema_node *n, unsigned type, struct json_iter *it, const struct location *location)
-{
-	const struct schema_range *r = &schema_ranges[n->range];
-	struct slice number = json_value(it);
-
-	if (n->range && !in_range(number, type, r))
-		expect(f, RULE_SCHEMA, location, number, "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
-}
-
 /* Is this an absolute path of POSIX, or of Windows (C:\ or \\server)? */
 static bool
 is_absolute(struct slice string)
@@ -450,13 +430,16 @@ check_object(struct schema_findings *f, const struct schema_node *n, struct json
 	struct location member = {.up = location};
 	const char *begin = it->at;
 	size_t first = f->keys.n, i;
-	struct json_iter in;
+	SCOPED struct buf room = {0};
 	uint64_t there = 0, hash;
+	struct json_iter in;
+	struct slice key;
 
 	json_enter(it, &in);
 	while (json_step(&in, &member.key)) {
-		hash = hash_key(f, member.key);
-		f->failed |= buf_add(&f->keys, &hash, sizeof(hash)) < 0;
+		key = json_exact(member.key, &room);
+		hash = digest_bytes(key);
+		f->failed |= !key.p || buf_add(&f->keys, &hash, sizeof(hash)) < 0;
 		for (i = 0; i < n->nmembers && !is_name(member.key, members[i].name); i++)
 			;
 		if (i == n->nmembers) {
@@ -586,7 +569,9 @@ static void
 check_value(struct schema_findings *f, unsigned node, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	const struct schema_node *n = &schema_nodes[node];
+	const struct schema_range *r = &schema_ranges[n->range];
 	unsigned type = type_at(it);
+	struct slice value;
 
 	if (n->nbranches && !(n->types & type)) {
 		check_union(f, n, flags, it, location);
@@ -606,12 +591,10 @@ check_value(struct schema_findings *f, unsigned node, unsigned flags, struct jso
 	case SCHEMA_STRING:
 		check_string(f, n, flags, it, location);
 		break;
-	case SCHEMA_INTEGER:
-	case SCHEMA_FRACTION:
-		check_number(f, n, type, it, location);
-		break;
 	default:
-		json_value(it);
+		value = json_value(it);
+		if (n->range && type & (SCHEMA_INTEGER | SCHEMA_FRACTION) && !in_range(value, type, r))
+			expect(f, RULE_SCHEMA, location, value, "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
 	}
 }
 
