@@ -1,5 +1,4 @@
 /* Writes findings as text, JSON, JUnit's XML, commands of a GitHub workflow, or SARIF. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
@@ -112,11 +111,11 @@ put_groups(struct check *c, struct buf *to)
 
 		if (n == 0 || rules[rule].level != i / RULES)
 			continue;
-		r |= buf_printf(to, "%s%s%s: %s, %" PRIu64 " time%s\n", c->color ? colors[rules[rule].level] : "", rules[rule].name,
+		r |= json_format(to, "%s%s%s: %s, %u time%s\n", c->color ? colors[rules[rule].level] : "", rules[rule].name,
 			c->color ? "\x1b[0m" : "", level_names[rules[rule].level], n, n == 1 ? "" : "s");
 		r |= -(report_wrapped(to, rules[rule].what, "  ") || buf_add_slice(to, buf_slice(&c->examples[rule])));
 		if (n > EXAMPLES)
-			r |= buf_printf(to, "    ... and %" PRIu64 " more (a pipe gets all)\n", n - EXAMPLES);
+			r |= json_format(to, "    ... and %u more (a pipe gets all)\n", n - EXAMPLES);
 		r |= buf_add_string(to, "\n");
 	}
 	return r;
@@ -141,7 +140,7 @@ static const char *const sarif_levels[LEVELS] = {"error", "warning", "note"};
 static int
 put_sarif_begin(struct buf *to)
 {
-	int r = buf_printf(to, "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"%s\",\"version\":\"%s\",\"rules\":[",
+	int r = json_format(to, "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"%s\",\"version\":\"%s\",\"rules\":[",
 		check_name, VERSION);
 
 	for (unsigned i = 0; i < RULES; i++)
@@ -270,33 +269,27 @@ check_report(struct check *c, enum rule_id rule, const char *path, const char *e
 /* --- JUnit: a test case for each rule --- */
 
 static int
-put_case(struct check *c, struct buf *to, enum rule_id rule)
-{
-	SCOPED struct buf message = {0};
-	uint64_t n = c->rule_count[rule];
-	int r = json_format(&message, "%ux: %s", n, rules[rule].what);
-
-	if (n > EXAMPLES)
-		r |= json_format(&c->examples[rule], "... and %u more\n", n - EXAMPLES);
-	return -(r || ci_junit_case(to, &(struct ci_case){slice_of(check_name), slice_of(rules[rule].name),
-		n && rules[rule].level == LEVEL_VIOLATION ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message),
-		buf_slice(&c->examples[rule]), c->options->ignored[rule]}));
-}
-
-static int
 put_junit(struct check *c, struct buf *to)
 {
 	unsigned tests = 0, failures = 0, skipped = 0;
-	SCOPED struct buf cases = {0};
+	SCOPED struct buf cases = {0}, message = {0};
 	int r = 0;
 
 	for (unsigned i = 0; i < RULES; i++) {
+		uint64_t n = c->rule_count[i];
+		bool fails = n && rules[i].level == LEVEL_VIOLATION;
+
 		if (rules[i].level > c->options->level)
 			continue;
 		tests++;
-		failures += rules[i].level == LEVEL_VIOLATION && c->rule_count[i];
+		failures += fails;
 		skipped += c->options->ignored[i];
-		r |= put_case(c, &cases, i);
+		message.n = 0;
+		r |= json_format(&message, "%ux: %s", n, rules[i].what);
+		if (n > EXAMPLES)
+			r |= json_format(&c->examples[i], "... and %u more\n", n - EXAMPLES);
+		r |= ci_junit_case(&cases, &(struct ci_case){slice_of(check_name), slice_of(rules[i].name),
+			fails ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message), buf_slice(&c->examples[i]), c->options->ignored[i]});
 	}
 	return -(r || ci_junit_begin(to, slice_of(check_name), tests, failures, skipped) || buf_add_slice(to, buf_slice(&cases)) ||
 		ci_junit_end(to));
@@ -308,13 +301,13 @@ put_verdict(const struct check *c, struct buf *to)
 {
 	static const char *const names[LEVELS][2] = {{"violation", "violations"}, {"tolerated finding", "tolerated findings"}, {"note", "notes"}};
 	const char *before = ": ";
-	int r = buf_printf(to, "%" PRIu64 " message%s, %" PRIu64 " session%s", c->messages, c->messages == 1 ? "" : "s", c->sessions,
+	int r = json_format(to, "%u message%s, %u session%s", c->messages, c->messages == 1 ? "" : "s", c->sessions,
 		c->sessions == 1 ? "" : "s");
 
 	for (unsigned i = 0; i < LEVELS; i++) {
 		if (c->count[i] == 0)
 			continue;
-		r |= buf_printf(to, "%s%" PRIu64 " %s", before, c->count[i], names[i][c->count[i] != 1]);
+		r |= json_format(to, "%s%u %s", before, c->count[i], names[i][c->count[i] != 1]);
 		before = ", ";
 	}
 	return r | buf_add_string(to, *before == ':' ? ": no findings\n" : "\n");

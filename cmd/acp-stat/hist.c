@@ -134,15 +134,10 @@ static bool
 get_pair(struct slice pair, uint64_t *bucket, uint64_t *n)
 {
 	struct json_iter it = {.in = pair};
-	struct slice key, v[3];
-	size_t i;
+	struct slice v[3];
 
-	if (json_type(pair) != JSON_ARRAY)
-		return false;
-	for (i = 0; i < 3 && json_next(&it, &key, &v[i]); i++)
-		;
-	return i == 2 && json_type(v[0]) == JSON_NUMBER && json_u64(v[0], bucket) && json_type(v[1]) == JSON_NUMBER &&
-		json_u64(v[1], n);
+	return json_item(&it, &v[0]) && json_item(&it, &v[1]) && !json_item(&it, &v[2]) && json_type(v[0]) == JSON_NUMBER &&
+		json_u64(v[0], bucket) && json_type(v[1]) == JSON_NUMBER && json_u64(v[1], n);
 }
 
 int
@@ -152,7 +147,7 @@ hist_get(struct hist *h, struct slice object)
 	uint64_t *const to[] = {&h->n, &h->sum, &h->min, &h->max};
 	struct json_iter it = {.in = json_get(object, "buckets")};
 	uint64_t bucket, n, counted = 0, last = 0;
-	struct slice key, pair, v;
+	struct slice pair, v;
 
 	if (json_type(object) != JSON_OBJECT)
 		return 1;
@@ -163,7 +158,7 @@ hist_get(struct hist *h, struct slice object)
 	}
 	if (it.in.p && json_type(it.in) != JSON_ARRAY)
 		return 1;
-	while (it.in.p && json_next(&it, &key, &pair)) {
+	while (json_item(&it, &pair)) {
 		if (!get_pair(pair, &bucket, &n) || bucket >= BUCKETS || n == 0 || (counted && bucket <= last))
 			return 1;
 		if (add(h, (unsigned)bucket, n) < 0)

@@ -28,11 +28,11 @@ struct list {
 	bool headed;        /* the names of the columns were written */
 };
 
-/* The figures of a line, as text; p NULL: not known. */
+/* The figures of a line. */
 struct figures {
-	struct buf cost;
+	struct buf cost; /* plain text; empty: not known */
 	uint64_t tokens, duration, size;
-	bool counted, sized;
+	bool counted, sized; /* tokens, the size are known */
 };
 
 enum { TITLE_LEAST = 12, WIDE = 100 }; /* cells; a line of WIDE cells has room for the year and for longer names */

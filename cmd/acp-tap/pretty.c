@@ -534,27 +534,15 @@ pretty_close(struct writer *w, struct buf *to, const struct session_turn *turn, 
 
 /* --- between recordings --- */
 
-static void
-put_command(struct cells *c, struct slice header)
-{
-	struct slice command = json_get(header, "command"), key, word;
-	struct json_iter it = {.in = command};
-
-	if (json_type(command) != JSON_ARRAY)
-		return;
-	cells_ascii(c, " ");
-	while (!c->cut && json_next(&it, &key, &word)) {
-		cells_ascii(c, " ");
-		cells_value(c, word);
-	}
-}
-
 /* Prepares the line for a recording, if it has a time or several files are shown: name, time, command. 0, or -1 out of memory. */
 static int
 put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 {
+	struct json_iter it = {.in = json_get(h->header, "command")};
+	const char *blanks = "  ";
 	struct pretty *p = w->pretty;
 	time_t seconds = (time_t)h->started;
+	struct slice word;
 	char date[64];
 	struct cells c;
 	struct tm tm;
@@ -570,7 +558,10 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 	cells_text(&c, slice_of(h->name));
 	if (h->started > 0 && localtime_r(&seconds, &tm) && strftime(date, sizeof(date), "  %Y-%m-%d %H:%M:%S", &tm))
 		cells_ascii(&c, date);
-	put_command(&c, h->header);
+	for (; !c.cut && json_item(&it, &word); blanks = " ") {
+		cells_ascii(&c, blanks);
+		cells_value(&c, word);
+	}
 	return cells_end(&c);
 }
 

@@ -88,31 +88,25 @@ is_chosen(struct tap *t, const struct message *s)
 	return yes;
 }
 
-/* Redacts a message. Scans the new text only if the format needs the message. 0, or -1 out of memory. */
-static int
-redact_message(struct tap *t, struct message *s)
-{
-	struct slice from = t->writer.format->lines ? s->line : s->msg.text, text;
-
-	if (redact_line(&t->redact, from, &text) < 0)
-		return -1;
-	if (text.p == from.p)
-		return 0;
-	s->line = text;
-	if (!t->writer.format->lines)
-		msg_scan(text, &s->msg, NULL);
-	return 0;
-}
-
+/* Writes a message, redacted. Scans the new text only if the format needs the message. */
 static void
 write_message(struct tap *t, struct message s)
 {
 	const struct format *f = t->writer.format;
 	struct buf *to = out_buf(&t->watch->out);
+	struct slice from = f->lines ? s.line : s.msg.text, text = from;
 	size_t before = to->n;
-	bool joins = t->options->redact == REDACT_SECRETS && f->joins && f->joins(&t->writer, &s);
-	int r = joins ? redact_pass(&t->redact, s.msg.text, &t->writer.before) : t->options->redact ? redact_message(t, &s) : 0;
+	int r = 0;
 
+	if (t->options->redact == REDACT_SECRETS && f->joins && f->joins(&t->writer, &s))
+		r = redact_pass(&t->redact, s.msg.text, &t->writer.before);
+	else if (t->options->redact)
+		r = redact_line(&t->redact, from, &text);
+	if (r == 0 && text.p != from.p) {
+		s.line = text;
+		if (!f->lines)
+			msg_scan(text, &s.msg, NULL);
+	}
 	if (r == 0)
 		r = f->message(&t->writer, to, &s);
 	out_commit(&t->watch->out, before, r);
