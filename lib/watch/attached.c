@@ -20,33 +20,27 @@ struct watch_guest {
 	bool begun;
 };
 
-static void
-handle_record(struct watch_guest *g, struct record *r)
-{
-	struct watch_start start = {0};
-
-	g->w->timed = r->timed;
-	if (r->kind == RECORD_HEADER)
-		start = (struct watch_start){.started = r->started, .header = r->raw, .continues = r->continues};
-	if (r->kind == RECORD_HEADER || !g->begun)
-		watch_begin(g->w, &start);
-	g->begun = true;
-	if (r->kind != RECORD_HEADER)
-		watch_record(g->w, r);
-}
-
 static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct watch_guest *g = arg;
-	struct record r = {.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
-	int e = got != INPUT_PIECE ? recording_line(g->records, line->text, line->number, &r) : !line->first;
+	struct watch_start start = {0};
+	struct record r;
+	int e = watch_line(g->records, got, line, &r);
 
-	/* An acp-share that was killed ends within a line. */
-	if (e == 0 && got != INPUT_TORN)
-		handle_record(g, &r);
-	else if (e < 0)
+	if (e < 0)
 		watch_fail(g->w);
+	/* An acp-share that was killed ends within a line. */
+	if (e || got == INPUT_TORN)
+		return true;
+	g->w->timed = r.timed;
+	if (r.kind == RECORD_HEADER)
+		start = (struct watch_start){.started = r.started, .header = r.raw, .continues = r.continues};
+	if (r.kind == RECORD_HEADER || !g->begun)
+		watch_begin(g->w, &start);
+	g->begun = true;
+	if (r.kind != RECORD_HEADER)
+		watch_record(g->w, &r);
 	return true;
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "lib/base/cli.h"
-#include "lib/run/input.h"
 #include "lib/watch/watch_parts.h"
 
 enum { LOOK = 200000 /* us between looks at a file's end */ };
@@ -61,51 +60,31 @@ begin(struct files *f, const struct record *r)
 	watch_begin(f->w, &start);
 }
 
-static void
-bad_record(struct files *f, struct record *r, bool torn)
-{
-	struct watch *w = f->w;
-
-	r->torn = torn && r->error.what != recording_too_long;
-	if (w->takes_bad)
-		watch_event(w, r);
-	else
-		operands_report(&w->operands, r);
-}
-
-static void
-handle_record(struct files *f, struct record *r, bool torn)
-{
-	struct watch *w = f->w;
-
-	w->timed = r->timed;
-	w->number = r->number;
-	if (r->kind == RECORD_BAD) {
-		bad_record(f, r, torn);
-		return;
-	}
-	if (r->kind == RECORD_OTHER && !r->rotated)
-		return;
-	if (r->kind == RECORD_HEADER || f->fresh)
-		begin(f, r);
-	if (r->kind == RECORD_HEADER)
-		return;
-	w->operands.found |= r->kind == RECORD_MESSAGE || (w->counts_events && r->kind != RECORD_OTHER);
-	f->t = r->t;
-	f->cut = r->rotated || (f->cut && r->kind != RECORD_MESSAGE);
-	watch_record(w, r);
-}
-
 static int
-read_line(struct files *f, const struct line *line, bool torn)
+read_line(struct files *f, enum input_got got, const struct line *line)
 {
+	struct watch *w = f->w;
 	struct record r;
-	int e = recording_line(f->lines, line->text, line->number, &r);
+	int e = watch_line(f->lines, got, line, &r);
 
-	if (e < 0)
-		return -1;
-	if (e == 0)
-		handle_record(f, &r, torn);
+	if (e)
+		return e < 0 ? -1 : 0;
+	w->timed = r.timed;
+	w->number = r.number;
+	if (r.kind == RECORD_BAD && !w->takes_bad)
+		operands_report(&w->operands, &r);
+	else if (r.kind == RECORD_BAD)
+		watch_event(w, &r);
+	if (r.kind == RECORD_BAD || (r.kind == RECORD_OTHER && !r.rotated))
+		return 0;
+	if (r.kind == RECORD_HEADER || f->fresh)
+		begin(f, &r);
+	if (r.kind == RECORD_HEADER)
+		return 0;
+	w->operands.found |= r.kind == RECORD_MESSAGE || (w->counts_events && r.kind != RECORD_OTHER);
+	f->t = r.t;
+	f->cut = r.rotated || (f->cut && r.kind != RECORD_MESSAGE);
+	watch_record(w, &r);
 	return 0;
 }
 
@@ -136,22 +115,17 @@ skip(struct files *f)
 static int
 read_lines(struct files *f)
 {
-	struct watch *w = f->w;
-	struct record r = {.kind = RECORD_BAD, .error = {1, recording_too_long}};
+	enum input_got got;
 	struct line line;
-	enum input_got got = INPUT_LINE;
 
-	while (got != INPUT_NOTHING && got != INPUT_END && !w->done && !w->leave) {
+	while (!f->w->done && !f->w->leave) {
 		skip(f);
 		got = input_line(&f->in, &line);
-		if (got == INPUT_PIECE && line.last) {
-			r.number = line.number;
-			bad_record(f, &r, false);
-		} else if ((got == INPUT_LINE || got == INPUT_TORN) && read_line(f, &line, got == INPUT_TORN) < 0) {
+		if (got == INPUT_NOTHING || got == INPUT_END)
+			return 0;
+		if (read_line(f, got, &line) < 0)
 			return -1;
-		}
-		if (got != INPUT_NOTHING && got != INPUT_END)
-			w->offset += line.text.n + (got == INPUT_LINE);
+		f->w->offset += line.text.n + (got == INPUT_LINE);
 	}
 	return 0;
 }
@@ -220,7 +194,7 @@ open_again(struct files *f, int fd)
 
 	/* A line without a newline will not be completed any more. */
 	f->in.ended = true;
-	if (input_line(&f->in, &line) == INPUT_TORN && read_line(f, &line, true) < 0) {
+	if (input_line(&f->in, &line) == INPUT_TORN && read_line(f, INPUT_TORN, &line) < 0) {
 		close(fd);
 		return -1;
 	}

@@ -174,6 +174,19 @@ watch_event(struct watch *w, const struct record *r)
 		out_of_memory(w, w->event(w, r));
 }
 
+int
+watch_line(struct recording *lines, enum input_got got, const struct line *line, struct record *r)
+{
+	int e;
+
+	*r = (struct record){.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
+	if (got == INPUT_PIECE)
+		return !line->first;
+	e = recording_line(lines, line->text, line->number, r);
+	r->torn |= e == 0 && got == INPUT_TORN && r->kind == RECORD_BAD && r->error.what != recording_too_long;
+	return e;
+}
+
 void
 watch_record(struct watch *w, struct record *r)
 {
