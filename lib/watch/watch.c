@@ -179,9 +179,10 @@ watch_line(struct recording *lines, enum input_got got, const struct line *line,
 {
 	int e;
 
-	*r = (struct record){.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
-	if (got == INPUT_PIECE)
+	if (got == INPUT_PIECE) {
+		*r = (struct record){.kind = RECORD_BAD, .number = line->number, .error = {1, recording_too_long}};
 		return !line->first;
+	}
 	e = recording_line(lines, line->text, line->number, r);
 	r->torn |= e == 0 && got == INPUT_TORN && r->kind == RECORD_BAD && r->error.what != recording_too_long;
 	return e;
