@@ -184,22 +184,16 @@ add_text(struct grep *g, struct slice string, bool encoded)
 	return true;
 }
 
-/* Searches the output of a terminal of version 2. */
-static bool
-search_output(struct grep *g, const struct message *m, struct grep_hit *hit)
+bool
+grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
 {
+	/* The output of a terminal of version 2. */
 	struct slice update = json_get(m->msg.params, acp_update), kind = msg_update_kind(&m->msg);
 	struct slice output = json_string_is(kind, "terminal_update") ? json_path(update, "output.data") :
 		json_string_is(kind, terminal_chunk) ? json_get(update, "data") : slice(NULL, 0);
 
 	g->text.n = 0;
-	return json_type(output) == JSON_STRING && add_text(g, output, true) && search(g, 0, hit);
-}
-
-bool
-grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
-{
-	return search_output(g, m, hit) || search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
+	return (json_type(output) == JSON_STRING && add_text(g, output, true) && search(g, 0, hit)) || search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
 		search_value(g, m->msg.error, true, hit);
 }
 

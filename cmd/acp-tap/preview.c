@@ -48,26 +48,18 @@ show_size(struct cells *c, struct slice v)
 		cells_ascii(c, people_bytes(text, v.n - 2));
 }
 
+/* Shows the number of an array's elements, and returns it. */
 static size_t
-count_of(struct slice v)
-{
-	struct json_iter it = {.in = v};
-	struct slice key, value;
-	size_t n = 0;
-
-	if (json_type(v) != JSON_ARRAY)
-		return 0;
-	while (json_next(&it, &key, &value))
-		n++;
-	return n;
-}
-
-static void
 show_count(struct cells *c, struct slice v, const char *noun)
 {
-	size_t n = count_of(v);
+	struct json_iter it = {.in = v};
+	struct slice value;
+	size_t n = 0;
 
+	while (json_item(&it, &value))
+		n++;
 	cells_printf(c, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+	return n;
 }
 
 static void
@@ -100,7 +92,7 @@ show_peer(struct cells *c, struct slice v)
 static void
 show_servers(struct cells *c, struct slice v)
 {
-	if (count_of(v))
+	if (json_type(v) == JSON_ARRAY && !json_is_empty(v))
 		show_count(c, v, "MCP server");
 }
 
@@ -108,14 +100,12 @@ static void
 show_each(struct cells *c, struct slice v, const char *separator, void (*show)(struct cells *, struct slice))
 {
 	struct json_iter it = {.in = v};
-	struct slice key, value;
+	struct slice value;
 	unsigned before = c->used;
 
-	if (json_type(v) != JSON_ARRAY) {
+	if (json_type(v) != JSON_ARRAY)
 		show(c, v);
-		return;
-	}
-	while (!c->cut && json_next(&it, &key, &value)) {
+	while (!c->cut && json_item(&it, &value)) {
 		if (c->used > before)
 			cells_ascii(c, separator);
 		before = c->used;
@@ -126,8 +116,7 @@ show_each(struct cells *c, struct slice v, const char *separator, void (*show)(s
 static void
 show_list(struct cells *c, struct slice v, const char *noun, void (*show)(struct cells *, struct slice))
 {
-	show_count(c, v, noun);
-	if (count_of(v)) {
+	if (show_count(c, v, noun)) {
 		cells_ascii(c, ": ");
 		show_each(c, v, ", ", show);
 	}
@@ -249,12 +238,12 @@ static void
 show_plan(struct cells *c, struct slice v)
 {
 	struct json_iter it = {.in = v};
-	struct slice key, entry, doing = {0};
+	struct slice entry, doing = {0};
 	size_t n = 0, done = 0;
 
 	if (json_type(v) != JSON_ARRAY)
 		return;
-	for (; json_next(&it, &key, &entry); n++) {
+	for (; json_item(&it, &entry); n++) {
 		done += json_string_is(show_find(entry, "status"), "completed");
 		if (!doing.p && json_string_is(show_find(entry, "status"), "in_progress"))
 			doing = show_find(entry, "content");
