@@ -71,10 +71,11 @@ turns_put(struct tool *t, const struct span_turn *turn)
 {
 	static int (*const put[])(const struct tool *, const struct span_turn *, struct buf *) = {
 		[FORMAT_TEXT] = put_text, [FORMAT_TSV] = put_tsv, [FORMAT_JSON] = put_json};
+	static const char tsv_head[] = "session\tturn\tresult\tstop_reason\ttotal_s\tfirst_update_s\tfirst_text_s\tsilence_s\ttools_s\t"
+		"user_s\tmodel_s\tchunks\toutput_tokens\n";
 	static const char *const heads[] = {
 		[FORMAT_TEXT] = "session turn   total  update    text silence   tools    user   model tok/s\n",
-		[FORMAT_TSV] = "session\tturn\tresult\tstop_reason\ttotal_s\tfirst_update_s\tfirst_text_s\tsilence_s\ttools_s\t"
-			"user_s\tmodel_s\tchunks\toutput_tokens\n",
+		[FORMAT_TSV] = tsv_head,
 		[FORMAT_JSON] = ""};
 	enum format format = t->options->format;
 	struct buf *to = out_buf(&t->watch->out);
