@@ -116,7 +116,7 @@ find_full(const struct usage_session *u, unsigned most)
 {
 	const struct usage_session *c, *found = NULL;
 
-	if (u->has_used && u->has_size && usage_reaches(u->used, u->size, most, true))
+	if (u->size && usage_reaches(u->used, u->size, most, true))
 		return u;
 	for (c = u->child; c && !found; c = c->sibling)
 		found = find_full(c, most);
@@ -252,7 +252,7 @@ void
 limits_report_unenforced(struct tool *t, struct budget_session *s, bool turn_ended)
 {
 	const struct options *o = t->options;
-	bool context = s->usage && s->usage->has_used && s->usage->has_size;
+	bool context = s->usage && s->usage->size;
 	struct usage_figures f;
 
 	if (o->limits.n == 0 && !turn_ended)
@@ -286,7 +286,7 @@ put_verdict(struct tool *t, const struct budget_session *s, struct buf *to)
 	}
 	if (o->max_turns != UINT64_MAX)
 		r |= buf_printf(to, "%s%" PRIu64 " of %" PRIu64 " turn%s", to->n ? ", " : "", s->turns, o->max_turns, o->max_turns == 1 ? "" : "s");
-	if (o->max_context && s->usage && s->usage->has_used && s->usage->has_size)
+	if (o->max_context && s->usage && s->usage->size)
 		r |= buf_printf(to, "%scontext %d%% of %u%%", to->n ? ", " : "", usage_percent(s->usage->used, s->usage->size), o->max_context);
 	return r;
 }

@@ -141,7 +141,7 @@ session_is_at(const struct budget_session *s, unsigned level)
 {
 	const struct usage_session *u = s->usage;
 
-	return u && u->has_used && u->has_size && usage_reaches(u->used, u->size, level, true);
+	return u && u->size && usage_reaches(u->used, u->size, level, true);
 }
 
 /* --- what messages mean --- */

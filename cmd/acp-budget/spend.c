@@ -14,7 +14,7 @@ cost_before(struct tool *t, const struct budget_session *s, uint32_t currency)
 
 	while (c && c->currency != currency)
 		c = c->next;
-	if (!c || !c->nonzero)
+	if (!c || !c->first.units)
 		return (struct decimal){0};
 	if (c->restored || !ledger_last_cost(t, s, usage_name(t->usage, currency), &last))
 		return c->first;
@@ -50,7 +50,7 @@ put_wire(const struct tool *t, const struct budget_session *s, struct buf *to)
 	int r = buf_add(to, "[", 1);
 
 	for (const struct usage_cost *c = usage_costs(s->usage); c; c = c->next)
-		if (c->nonzero)
+		if (c->first.units)
 			r |= usage_entry_put_cost(to, usage_name(t->usage, c->currency), c->last, c->last);
 	return r | buf_add(to, "]", 1);
 }

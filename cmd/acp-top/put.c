@@ -156,7 +156,7 @@ put_context(struct cells *c, const struct row *r, unsigned width)
 {
 	static const char *const eighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
 	const struct usage_session *u = r->usage;
-	bool known = u && u->has_used && u->has_size && u->size;
+	bool known = u && u->size;
 	int percent = known ? usage_percent(u->used, u->size) : 0;
 	unsigned bar = width > 5 ? width - 5 : 0, full = (unsigned)(percent > 100 ? 100 : percent) * bar * 8 / 100;
 	char text[PEOPLE_FIGURE] = "";
@@ -270,7 +270,7 @@ put_fields(const struct row *row, enum format format, struct buf *to)
 		{"turns", false, number(s, s ? r->seen->turns : 0, room[1])},
 		{"turn_s", false, buf_slice(&turn)},
 		{"used", false, number(u && u->has_used, u ? u->used : 0, room[2])},
-		{"size", false, number(u && u->has_size, u ? u->size : 0, room[3])},
+		{"size", false, number(u && u->size, u ? u->size : 0, room[3])},
 		{"tokens", false, number(r->has_tokens, r->tokens, room[4])},
 		{"lower", false, slice_of(!r->has_tokens ? "" : r->tokens_lower ? "true" : "false")},
 		{"cost", false, buf_slice(&cost)},

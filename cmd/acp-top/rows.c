@@ -150,7 +150,7 @@ find_key(struct row *r, enum order order)
 	else if (order == ORDER_TURN)
 		r->figure = (double)r->turn;
 	else if (order == ORDER_CONTEXT)
-		r->figure = u && u->has_used && u->size ? (double)u->used / (double)u->size : -1;
+		r->figure = u && u->size ? (double)u->used / (double)u->size : -1;
 	else if (order == ORDER_TOKENS)
 		r->figure = (double)r->tokens;
 	else if (order == ORDER_COST)

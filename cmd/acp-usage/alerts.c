@@ -24,13 +24,12 @@ static const char *const advice[] = {"", "", "Context filling up", "Start new se
 static int
 set_variables(struct tool *t, const struct usage_session *s)
 {
-	bool full = s->has_used && s->has_size;
 	const struct {
 		const char *name;
 		bool known;
 		uint64_t n;
-	} figures[] = {{"ACP_USED", s->has_used, s->used}, {"ACP_SIZE", full, s->size},
-		{"ACP_PERCENT", full, (uint64_t)usage_percent(s->used, s->size)}, {"ACP_REMAINING", full, tokens_left(s)}};
+	} figures[] = {{"ACP_USED", s->has_used, s->used}, {"ACP_SIZE", s->size, s->size},
+		{"ACP_PERCENT", s->size, (uint64_t)usage_percent(s->used, s->size)}, {"ACP_REMAINING", s->size, tokens_left(s)}};
 	const struct usage_cost *c = usage_costs(s);
 	SCOPED struct buf text = {0};
 	struct usage_money total;

@@ -15,7 +15,7 @@ size_of(const struct tool *t, const struct usage_session *s)
 	uint64_t size = 0;
 	bool named = false;
 
-	if (s->has_size)
+	if (s->size)
 		return s->size;
 	for (size_t i = 0; i < o->nsizes; i++) {
 		if (o->sizes[i].model ? !slice_is(model, o->sizes[i].model) : named)
@@ -52,7 +52,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 static int
 make_update(struct tool *t, const struct message *message, struct usage_session *s)
 {
-	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true, .has_size = true};
+	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true};
 	int r;
 
 	if (!usage_turn_context(t->usage, s, &own.used))
@@ -130,7 +130,7 @@ fill_message(void *arg, const struct message *message, const struct usage_report
 	uint64_t used;
 	int e = 0;
 
-	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
+	if (r.what == USAGE_UPDATE && r.has_used && s && s->noted & USAGE_NOTE_LIFETIME && usage_turn_context(t->usage, s, &used) && used < r.used) {
 		e = fill_used(t->watch->stream, message, used);
 		r.used = used;
 	}

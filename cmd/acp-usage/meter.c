@@ -94,15 +94,13 @@ add_bar(const struct meter *m, struct buf *line, int percent)
 static void
 add_context(struct shown *line, const struct usage_session *s)
 {
-	char used[PEOPLE_FIGURE] = "?", size[PEOPLE_FIGURE], left[PEOPLE_FIGURE];
+	char used[PEOPLE_FIGURE], size[PEOPLE_FIGURE], left[PEOPLE_FIGURE];
 
-	if (s->has_used && s->has_size)
+	if (s->size)
 		add(line, "%d%%", usage_percent(s->used, s->size));
 	if (s->has_used)
-		people_count(used, s->used);
-	if (s->has_used || s->has_size)
-		add(line, "%s%s%s tokens", used, s->has_size ? "/" : "", s->has_size ? people_count(size, s->size) : "");
-	if (s->has_used && s->has_size)
+		add(line, "%s%s%s tokens", people_count(used, s->used), s->size ? "/" : "", s->size ? people_count(size, s->size) : "");
+	if (s->size)
 		add(line, "%s left", people_count(left, tokens_left(s)));
 }
 
@@ -114,10 +112,10 @@ add_session(struct shown *line, struct tool *t, const struct usage_session *s)
 	SCOPED struct buf part = {0};
 
 	add_context(line, s);
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
+	if (c && c->wire != USAGE_WIRE_NONE && usage_cost_total(s, c->currency, &total)
 		&& usage_money_put(t->usage, &total, &part) == 0 && buf_string(&part))
 		add(line, "%s", part.p);
-	add(line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ENDED ? 1u : 0u));
+	add(line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state >= USAGE_ENDED ? 1u : 0u));
 	part.n = 0;
 	if (usage_count(t->usage) > 1 && put_session(&part, t, s) == 0 && buf_string(&part))
 		add(line, "%s", part.p);
@@ -137,7 +135,7 @@ meter_draw(struct tool *t)
 	line.failed = -(buf_add_string(&line.text, "\r")
 		|| buf_add_string(&line.text, s ? level_color(tool_level(t->options, s), m->color) : ""));
 	if (line.width >= 2 * BAR) {
-		line.failed |= add_bar(m, &line.text, s && s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
+		line.failed |= add_bar(m, &line.text, s && s->size ? usage_percent(s->used, s->size) : -1);
 		line.used = BAR + 2;
 	}
 	if (s)

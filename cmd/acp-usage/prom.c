@@ -39,7 +39,7 @@ put_sessions(struct buf *to, struct tool *t)
 	for (int size = 0; size < 2; size++) {
 		r |= metrics_head(to, contexts[size][0], "gauge", contexts[size][1]);
 		for (const struct usage_session *s = usage_sessions(t->usage); s; s = s->hh.next)
-			if ((size ? s->has_size : s->has_used) && tool_wants(t, s))
+			if ((size ? s->size > 0 : s->has_used) && tool_wants(t, s))
 				r |= -(metrics_labels(to, contexts[size][0], (const struct metrics_label[]){{"session", slice(s->id, s->id_length)}, {0}})
 					|| buf_printf(to, "%llu\n", (unsigned long long)(size ? s->size : s->used)));
 	}

@@ -36,7 +36,7 @@ json_context(struct summary *s, struct buf *to, const struct usage_session *sess
 		return 0;
 	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)summary_peak(session), (unsigned long long)session->used) < 0)
 		return -1;
-	if (!session->has_size)
+	if (!session->size)
 		return 0;
 	return buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"", (unsigned long long)session->size,
 		(unsigned long long)tokens_left(session),

@@ -118,7 +118,7 @@ put_value(struct buf *to, const struct row *row, enum column c)
 	const struct usage_event *e = row->event;
 	const struct usage_session *s = e->session;
 	const struct tool *t = row->tool;
-	bool full = s->has_used && s->has_size;
+	bool full = s->size > 0;
 
 	switch (c) {
 	case TIME:
@@ -132,7 +132,7 @@ put_value(struct buf *to, const struct row *row, enum column c)
 	case USED:
 		return put_number(to, s->has_used, s->used);
 	case SIZE:
-		return put_number(to, s->has_size, s->size);
+		return put_number(to, full, s->size);
 	case REMAINING:
 		return put_number(to, full, tokens_left(s));
 	case PERCENT:
@@ -248,21 +248,16 @@ pad(struct buf *to, size_t from, size_t width)
 static int
 log_context(struct buf *to, const struct usage_session *s)
 {
-	char used[PEOPLE_FIGURE] = "?", size[PEOPLE_FIGURE] = "?", left[PEOPLE_FIGURE], percent[16] = "";
-	bool full = s->has_used && s->has_size;
+	char used[PEOPLE_FIGURE], size[PEOPLE_FIGURE], left[PEOPLE_FIGURE], percent[16] = "";
 	size_t from = to->n;
 
-	if (s->has_used)
-		people_count(used, s->used);
-	if (s->has_size)
-		people_count(size, s->size);
-	if (full)
+	if (s->size)
 		snprintf(percent, sizeof(percent), "%d%%", usage_percent(s->used, s->size));
-	if ((s->has_used || s->has_size ? buf_printf(to, "%s/%s", used, size) : buf_add(to, "-", 1)) < 0 || pad(to, from, 11) < 0
-		|| buf_printf(to, "%4s  ", percent) < 0)
+	if ((s->has_used ? buf_printf(to, "%s/%s", people_count(used, s->used), s->size ? people_count(size, s->size) : "?")
+			: buf_add(to, "-", 1)) < 0 || pad(to, from, 11) < 0 || buf_printf(to, "%4s  ", percent) < 0)
 		return -1;
 	from = to->n;
-	return -(buf_printf(to, "%s%s", full ? people_count(left, tokens_left(s)) : "", full ? " left" : "") || pad(to, from, 11));
+	return -((s->size && buf_printf(to, "%s left", people_count(left, tokens_left(s)))) || pad(to, from, 11));
 }
 
 static int
@@ -324,9 +319,9 @@ row_put(struct tool *t, struct buf *to, const struct usage_event *e)
 {
 	enum format f = t->options->format;
 	struct row row = {.tool = t, .event = e, .turn = e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK,
-		.cost = e->session->cleared ? NULL : usage_costs(e->session)};
+		.cost = usage_costs(e->session)};
 
-	if (row.cost && !usage_cost_total(e->session, row.cost->currency, &row.total))
+	if (row.cost && (row.cost->wire == USAGE_WIRE_NONE || !usage_cost_total(e->session, row.cost->currency, &row.total)))
 		row.cost = NULL;
 	if (!t->headed && (f == FORMAT_TSV || f == FORMAT_CSV) && put_columns(to, NULL, f) < 0)
 		return -1;

@@ -92,7 +92,7 @@ put_context(struct buf *to, const struct usage_session *session)
 	if (!session->has_used)
 		return buf_add(to, "-", 1);
 	return -(put_tokens(to, session->used) || buf_add(to, "/", 1)
-		|| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
+		|| (session->size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
 }
 
 static int

@@ -41,7 +41,7 @@ tool_fail(struct tool *t, const char *what)
 enum level
 tool_level(const struct options *o, const struct usage_session *s)
 {
-	if (!s->has_used || !s->has_size)
+	if (!s->size)
 		return LEVEL_UNKNOWN;
 	if (usage_reaches(s->used, s->size, o->warn[2], false))
 		return LEVEL_RED;
@@ -53,7 +53,7 @@ tool_level(const struct options *o, const struct usage_session *s)
 uint64_t
 tokens_left(const struct usage_session *s)
 {
-	return s->has_size && s->size > s->used ? s->size - s->used : 0;
+	return s->size > s->used ? s->size - s->used : 0;
 }
 
 int

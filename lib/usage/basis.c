@@ -102,15 +102,17 @@ usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 
 	if (!t->counts.has)
 		return;
-	s->fell |= s->last.has && fell(&t->counts, &s->last);
 	if (usage_reported(t, &reported))
 		of_turn = usage_total(&reported);
-	s->unreported |= of_turn == 0;
+	if (of_turn == 0)
+		s->against = USAGE_UNREPORTED;
+	else if (!s->against && s->last.has && fell(&t->counts, &s->last))
+		s->against = USAGE_FELL;
 	s->reported_total += of_turn;
 	s->reported_turns++;
 	if (t->ncalls > 1 && now == (decimal_units)t->last_call && now != of_turn)
 		s->now->basis = USAGE_LAST_CALL;
-	else if (!s->fell && !s->unreported && s->reported_turns >= CLEAR_TURNS && now == s->reported_total && now != of_turn)
+	else if (!s->against && s->reported_turns >= CLEAR_TURNS && now == s->reported_total && now != of_turn)
 		s->now->basis = USAGE_SESSION;
 }
 

@@ -111,7 +111,7 @@ usage_accounts_make(struct usage *u, struct usage_session *s)
 		for (struct usage_cost *c = p->costs; c; c = c->next) {
 			if (!(a = account_of(s, c->currency)))
 				return -1;
-			if (!c->nonzero)
+			if (!c->first.units)
 				continue;
 			r |= add_value(u, p, c, a, c->first, true, 0);
 			a->restarts += c->restarts;
@@ -140,7 +140,7 @@ usage_cost_is_bound(const struct usage_money *m)
 struct decimal
 usage_cost_wire(const struct usage_cost *c)
 {
-	return c->zero ? (struct decimal){0} : c->last;
+	return c->wire == USAGE_WIRE_ZERO ? (struct decimal){0} : c->last;
 }
 
 const struct usage_cost *
@@ -228,14 +228,13 @@ cost_of(struct usage_part *part, uint32_t currency)
 static int
 set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct usage_account *a, struct decimal amount, uint64_t t)
 {
-	bool first = !c->nonzero && amount.units != 0;
+	bool first = !c->first.units;
 
-	c->zero = amount.units == 0;
+	c->wire = amount.units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
 	/* A cost of zero begins no new piece. */
-	if (c->zero)
+	if (c->wire == USAGE_WIRE_ZERO)
 		return 0;
 	if (first) {
-		c->nonzero = true;
 		c->first = amount;
 		c->restored = !s->worked;
 	} else if (usage_cost_fell(amount, c->last)) {
@@ -249,18 +248,16 @@ set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct 
 int
 usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
-	const struct usage_cost *latest = usage_costs(s);
+	struct usage_cost *c, *latest = s->paid ? s->paid->costs : NULL;
+	bool cleared = latest && latest->wire == USAGE_WIRE_NONE, changed;
 	uint32_t currency, was = latest ? latest->currency : 0;
 	struct usage_account *a;
 	struct decimal amount;
-	struct usage_cost *c;
-	bool changed;
 
-	if (r->cost_null && (s->v2 || u->agents[s->agent].v2)) {
-		changed = was && !s->cleared;
-		s->cleared = true;
-		return changed;
-	}
+	if (r->cost_null && u->v2 && latest)
+		latest->wire = USAGE_WIRE_NONE;
+	if (r->cost_null && u->v2)
+		return latest && !cleared;
 	if (!r->amount.p)
 		return 0;
 	if (!decimal_parse(r->amount, &amount)) {
@@ -281,9 +278,8 @@ usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struc
 		return -1;
 	if (changed || !a->known)
 		a->known = s->origin == USAGE_FRESH || s->turn.costed || amount.units == 0;
-	changed = currency != was || s->cleared || decimal_compare(amount, usage_cost_wire(c)) != 0;
+	changed = currency != was || cleared || decimal_compare(amount, usage_cost_wire(c)) != 0;
 	s->paid = s->now;
-	s->cleared = false;
 	c->places = written_places(r->amount);
 	if (set_cost(u, s, c, a, amount, t) < 0)
 		return -1;

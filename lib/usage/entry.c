@@ -121,7 +121,7 @@ int
 usage_entry_add(struct usage *u, const struct usage_entry *e)
 {
 	struct usage_session *s = usage_session_get(u, usage_plain(u, e->session));
-	uint32_t agent = usage_agent(u, usage_intern_string(u, USAGE_WORD, e->agent), 0, false);
+	uint32_t agent = usage_agent(u, usage_intern_string(u, USAGE_WORD, e->agent), 0);
 	uint32_t model = usage_intern_string(u, USAGE_MODEL, e->model);
 	int32_t period = u->spec.period ? u->spec.period(u->spec.arg, e->time, 0) : 0;
 	struct json_iter it = {.in = e->costs};

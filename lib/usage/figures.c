@@ -35,6 +35,17 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 	return r;
 }
 
+/* Were some tokens of the session reported? */
+static bool
+is_counted(const struct usage_session *s)
+{
+	for (const struct usage_part *p = s->parts; p; p = p->next)
+		for (const struct usage_tally *t = p->tallies; t; t = t->next)
+			if (t->own.has || t->billed.has)
+				return true;
+	return false;
+}
+
 int
 usage_figures_tally(const struct usage *u, const struct usage_session *s, const struct usage_part *p, const struct usage_tally *t,
 	bool billed, struct usage_figures *to)
@@ -49,8 +60,10 @@ usage_figures_tally(const struct usage *u, const struct usage_session *s, const 
 	usage_sums_add(&to->own, sums);
 	usage_sums_add(&to->billed, &t->billed);
 	/* If no tokens of the session were reported, no sum can be a lower bound. */
-	to->own_lower |= s->counted && (billed ? t->billed_lower : t->own_lower);
-	to->billed_lower |= s->counted && t->billed_lower;
+	if ((t->own_lower || t->billed_lower) && is_counted(s)) {
+		to->own_lower |= billed ? t->billed_lower : t->own_lower;
+		to->billed_lower |= t->billed_lower;
+	}
 	if ((sums->has & 1u << USAGE_READ) && (sums->has & 1u << USAGE_INPUT)) {
 		usage_disjoint(sums, inside, n);
 		to->cached += n[USAGE_READ];

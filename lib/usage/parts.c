@@ -38,7 +38,7 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 	for (; c; c = c->next) {
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
 			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", usage_cost_wire(c)));
-		if (c->nonzero)
+		if (c->first.units)
 			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed)
 				|| put_flag(to, "restored", c->restored));
 		r |= buf_add(to, "}", 1);
@@ -73,7 +73,7 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 
 	r = -(buf_printf(to, "{\"started\":%.6f,\"number\":%u,\"malformed\":%u", p->started, p->number, p->malformed)
 		|| put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
-		|| put_flag(to, "v2", a->v2) || put_string(to, "model", usage_name(u, p->model))
+		|| put_string(to, "model", usage_name(u, p->model))
 		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
 		|| put_flag(to, "restarted", p->restarted) || put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
 		|| put_string(to, "basis", slice_of(p->basis ? usage_bases[p->basis] : "")));
@@ -81,7 +81,7 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
 		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu", (unsigned long long)p->used, (unsigned long long)p->peak);
-	if (p->has_size)
+	if (p->size)
 		r |= buf_printf(to, ",\"size\":%llu", (unsigned long long)p->size);
 	return -(r || put_costs(u, to, p->costs) || put_tallies(u, to, p->tallies) || buf_add(to, "}", 1));
 }
@@ -208,8 +208,7 @@ read_cost(struct reading *g, void *part, struct slice in)
 	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
 	c->restored = flag(g, in, "restored");
-	c->nonzero = member(g, in, "first", JSON_NUMBER).p != NULL;
-	c->zero = amount(g, in, "wire").units == 0;
+	c->wire = amount(g, in, "wire").units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
 	c->first = amount(g, in, "first");
 	c->last = amount(g, in, "last");
 	c->closed = amount(g, in, "closed");
@@ -253,10 +252,9 @@ read_part(struct reading *g, void *session, struct slice in)
 {
 	struct usage_session *s = session;
 	struct decimal started = amount(g, in, "started");
-	uint32_t name = name_of(g, in, USAGE_WORD, "agent");
 	struct usage_part *p;
 
-	g->u->agent = usage_agent(g->u, name, name_of(g, in, USAGE_WORD, "version"), flag(g, in, "v2"));
+	g->u->agent = usage_agent(g->u, name_of(g, in, USAGE_WORD, "agent"), name_of(g, in, USAGE_WORD, "version"));
 	p = usage_part_new(g->u, s, (double)started.units / 1e24);
 	s->now = NULL;
 	if (!p)
@@ -277,9 +275,8 @@ read_part(struct reading *g, void *session, struct slice in)
 	p->has_context = p->has_used;
 	p->context = p->used;
 	p->peak = number(g, in, "peak", UINT64_MAX);
-	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;
 	p->size = number(g, in, "size", UINT64_MAX);
-	if (p->has_size && p->size == 0)
+	if (member(g, in, "size", JSON_NUMBER).p && p->size == 0)
 		wrong(g, "size");
 	return -(read_each(g, p, in, "costs", read_cost) || read_each(g, p, in, "models", read_tally));
 }
@@ -359,7 +356,8 @@ sort_parts(struct usage *u, struct usage_session *s)
 	uint32_t model = 0;
 
 	/* The last context that was known may be one of a time that does not count. */
-	s->has_used = s->has_size = false;
+	s->has_used = false;
+	s->size = 0;
 	/* Parts without a time come first, in the order in which they were read: the sort is stable. */
 	LL_SORT(s->parts, by_time);
 	for (struct usage_part *p = s->parts; p; p = p->next) {
@@ -368,14 +366,11 @@ sort_parts(struct usage *u, struct usage_session *s)
 		s->cwd = p->cwd ? p->cwd : s->cwd;
 		s->title = p->title ? p->title : s->title;
 		s->agent = p->agent ? p->agent : s->agent;
-		for (const struct usage_tally *t = p->tallies; t; t = t->next)
-			s->counted |= t->own.has || t->billed.has;
 		s->tail = p;
 		if (!p->has_used)
 			continue;
 		s->has_used = true;
 		s->used = p->used;
-		s->has_size = p->has_size;
 		s->size = p->size;
 	}
 	return usage_accounts_make(u, s);

@@ -209,7 +209,8 @@ add_count(struct usage_report *r, enum role role, struct slice value)
 			r->wrong = "used is null";
 		break;
 	case SIZE:
-		r->has_size = read_count(value, &r->size, &r->wrong) && r->size > 0;
+		if (!read_count(value, &r->size, &r->wrong))
+			r->size = 0;
 		break;
 	case COST:
 		read_cost(r, value);
@@ -289,7 +290,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
 	/* Drafts have `remaining` and `percentage` beside used and size. */
-	if (!r->has_used || !r->has_size)
+	if (!r->has_used || !r->size)
 		return;
 	left = r->size > r->used ? r->size - r->used : 0;
 	if (remaining.p && read_count(remaining, &n, &wrong) && n != left)

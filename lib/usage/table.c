@@ -85,19 +85,19 @@ usage_intern_string(struct usage *u, enum usage_names kind, struct slice string)
 }
 
 uint32_t
-usage_agent(struct usage *u, uint32_t name, uint32_t version, bool v2)
+usage_agent(struct usage *u, uint32_t name, uint32_t version)
 {
 	struct agent *more;
 	size_t i;
 
 	for (i = 0; i < u->nagents; i++)
-		if (u->agents[i].name == name && u->agents[i].version == version && u->agents[i].v2 == v2)
+		if (u->agents[i].name == name && u->agents[i].version == version)
 			return (uint32_t)i;
 	more = i < NAMES_MOST ? realloc(u->agents, (i + 1) * sizeof(*more)) : NULL;
 	if (!more)
 		return 0;
 	u->agents = more;
-	more[i] = (struct agent){.name = name, .version = version, .v2 = v2};
+	more[i] = (struct agent){.name = name, .version = version};
 	usage_agent_infer(usage_name(u, name).p, usage_name(u, version).p, &more[i]);
 	u->nagents++;
 	return (uint32_t)i;

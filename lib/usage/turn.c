@@ -37,7 +37,7 @@ tier_of(const struct usage_session *s, const struct usage_counts *c)
 static struct usage_tally *
 tally_of_turn(struct usage *u, struct usage_session *s, uint32_t model, const struct usage_counts *c)
 {
-	uint64_t t = s->turn.state == USAGE_ENDED ? s->turn.ended : s->active;
+	uint64_t t = s->turn.state >= USAGE_ENDED ? s->turn.ended : s->active;
 	int32_t period = u->spec.period ? u->spec.period(u->spec.arg, s->now->started, t) : 0;
 
 	return usage_tally_of(s->now, model, period, u->spec.tiers ? tier_of(s, c) : 0);
@@ -58,11 +58,12 @@ keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct u
 	return 0;
 }
 
-/* Does evidence decide the basis, and is it not clear yet? */
+/* Does evidence decide the basis, and is it not clear yet? The counts in a state are those of its turn or work. */
 static bool
 is_open(const struct usage *u, const struct usage_session *s)
 {
-	return u->spec.basis == USAGE_AUTO && u->agents[s->now->agent].basis == USAGE_AUTO && !s->v2 && !s->now->basis;
+	return u->spec.basis == USAGE_AUTO && u->agents[s->now->agent].basis == USAGE_AUTO && !u->v2
+		&& s->turn.state != USAGE_WORK_ENDED && !s->now->basis;
 }
 
 /* Ends the search for the basis. clear: evidence decided it, so that earlier turns count by their calls or rows. */
@@ -70,7 +71,7 @@ static void
 close_basis(struct usage_session *s, bool clear)
 {
 	for (struct usage_tally *t = s->now->tallies; t; t = t->next) {
-		if (clear && s->unreported && s->now->basis == USAGE_LAST_CALL)
+		if (clear && s->against == USAGE_UNREPORTED && s->now->basis == USAGE_LAST_CALL)
 			t->own_lower = t->billed_lower = true;
 		if (clear && t->reported) {
 			usage_sums_add(&t->own, t->reported);
@@ -115,7 +116,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 	/* A turn that was cancelled, or changed context or cost, used tokens, even if nothing reports them, or (cancelled) all counts are 0. */
 	cancelled = ended && slice_is(usage_name(u, t->stop), acp_cancelled);
 	nothing = cancelled && t->counts.has && usage_total_of(&t->counts) == 0 && usage_total(&e->own) == 0;
-	e->own_lower |= nothing || (ended && !e->own.has && !t->nrows && (t->spent || cancelled));
+	e->own_lower |= nothing || (ended && !e->own.has && !t->nrows && (t->updates == USAGE_SPENT || cancelled));
 	e->billed_lower = nothing || (e->own_lower && !t->nrows)
 		|| (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
 	to->turns += ended;
@@ -134,7 +135,6 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool e
 	}
 	to->own_lower |= e->own_lower;
 	to->billed_lower |= e->billed_lower;
-	s->counted |= e->own.has || e->billed.has;
 	return 0;
 }
 
@@ -178,7 +178,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	struct agent *a = &u->agents[s->now->agent];
 	decimal_units sum = 0;
 
-	if (t->reported)
+	if (t->updates || t->calls || t->sub_agents || t->counts.has || t->nrows)
 		s->had_usage = true;
 	else if (s->had_usage && !slice_is(usage_name(u, t->stop), failed) && !slice_is(usage_name(u, t->stop), acp_cancelled))
 		usage_note(u, s, USAGE_NOTE_SILENT, false, "a turn without any usage, after turns with some");
@@ -197,7 +197,6 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
 		|| (e->basis == USAGE_SESSION && t->counts.has && usage_total_of(&t->counts) == s->used)) {
-		s->lifetime = true;
 		usage_note(u, s, USAGE_NOTE_LIFETIME, false,
 			"used is the sum of all turns' tokens so far: billed tokens reported as context");
 	}
@@ -207,7 +206,8 @@ int
 usage_judge(struct usage *u, struct usage_session *s)
 {
 	struct usage_turn *t = &s->turn;
-	struct usage_event e = {.kind = t->work ? USAGE_EVENT_WORK : USAGE_EVENT_TURN, .session = s, .t = t->ended, .turn = t};
+	struct usage_event e = {.kind = t->state == USAGE_WORK_ENDED ? USAGE_EVENT_WORK : USAGE_EVENT_TURN, .session = s, .t = t->ended,
+		.turn = t};
 
 	DL_DELETE2(u->waiting, s, waits_before, waits_after);
 	if (is_open(u, s)) {
@@ -247,7 +247,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 int
 usage_finish(struct usage *u, struct usage_session *s)
 {
-	return s->turn.state == USAGE_ENDED ? usage_judge(u, s) : 0;
+	return s->turn.state >= USAGE_ENDED ? usage_judge(u, s) : 0;
 }
 
 static int
@@ -299,7 +299,6 @@ usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_
 	t->counts = r->counts;
 	usage_complete(&t->counts);
 	t->stop = r->stop.p ? usage_intern_string(u, USAGE_WORD, r->stop) : r->failed ? usage_intern(u, USAGE_WORD, slice_of(failed)) : 0;
-	t->reported |= r->counts.has || r->rows.p;
 	DL_APPEND2(u->waiting, s, waits_before, waits_after);
 	usage_keep_end(u, s);
 	return count_rows(u, s, r->rows);
@@ -310,7 +309,7 @@ static void
 forget_evidence(struct usage_session *s)
 {
 	close_basis(s, false);
-	s->fell = s->unreported = false;
+	s->against = USAGE_NOTHING_AGAINST;
 	s->reported_turns = 0;
 	s->reported_total = 0;
 }
@@ -341,7 +340,7 @@ usage_close(struct usage *u, struct usage_session *s)
 	forget_evidence(s);
 	s->now = NULL;
 	s->origin = USAGE_UNKNOWN;
-	s->v2 = s->had_usage = s->busy = s->cleared = s->lifetime = s->worked = false;
+	s->had_usage = s->worked = false;
 	s->turns = s->idle = 0;
 	s->last = (struct usage_counts){0};
 	free(s->since);

@@ -36,7 +36,7 @@ end_connection(struct usage *u)
 		r |= usage_close(u, s);
 	}
 	u->agent = 0;
-	u->restarted = u->begun = false;
+	u->restarted = u->begun = u->v2 = false;
 	return r;
 }
 
@@ -62,7 +62,7 @@ usage_restart(struct usage *u)
 		r |= usage_judge(u, u->waiting);
 	u->restarted = true;
 	for (struct usage_session *s = u->in_recording; s; s = s->next_in_recording) {
-		s->worked = s->busy || s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ABANDONED;
+		s->worked = s->turn.state >= USAGE_WORKS && s->turn.state <= USAGE_ABANDONED;
 		r |= usage_part_after_restart(u, s);
 	}
 	return r;
@@ -129,25 +129,29 @@ add_state(struct usage *u, struct usage_session *s, const struct session_event *
 	struct usage_report r;
 	uint32_t h;
 
-	s->v2 = true;
+	u->v2 |= json_string_is(e->message->kind, acp_state_update);
 	if (!idle) {
-		s->busy = !replayed && e->session->parent;
 		s->worked |= !replayed;
-		return usage_finish(u, s);
+		if (usage_finish(u, s) < 0)
+			return -1;
+		if (e->session->parent && s->turn.state != USAGE_RUNS)
+			s->turn.state = replayed ? USAGE_NO_TURN : USAGE_WORKS;
+		return 0;
 	}
 	if (!e->session->parent || e->session->turn)
 		return 0;
 	usage_read(&e->message->message, &r);
 	h = (uint32_t)slice_hash(slice_hash(0, slice((const char *)r.counts.n, sizeof(r.counts.n))), r.stop) | 1;
-	ends = !replayed && (s->busy || (r.counts.has && s->idle && h != s->idle));
+	ends = !replayed && (s->turn.state == USAGE_WORKS || (r.counts.has && s->idle && h != s->idle));
 	if (ends || !s->idle || replayed)
 		s->idle = h;
-	s->busy = false;
+	if (s->turn.state == USAGE_WORKS)
+		s->turn.state = USAGE_NO_TURN;
 	if (!ends)
 		return 0;
 	if (usage_end_turn(u, s, e->t, e->t, &r) < 0)
 		return -1;
-	s->turn.work = true;
+	s->turn.state = USAGE_WORK_ENDED;
 	return 0;
 }
 
@@ -158,7 +162,6 @@ begin_history(struct usage *u, struct usage_session *s)
 	if (usage_finish(u, s) < 0 || (s->turn.state != USAGE_RUNS && usage_begin_turn(u, s, 0) < 0))
 		return -1;
 	s->origin = USAGE_LOADED;
-	s->busy = false;
 	s->idle = 0;
 	return 0;
 }
@@ -267,7 +270,6 @@ add_call(struct usage_session *s, const struct usage_report *r)
 	/* Calls in a history were counted when they happened. */
 	if (r->replayed)
 		return 0;
-	t->reported = true;
 	s->now->inside |= usage_inclusion(&r->call);
 	sums = r->sub_agent ? &t->sub_agents : &t->calls;
 	if (!*sums && !(*sums = calloc(1, sizeof(**sums))))
@@ -285,21 +287,18 @@ add_context(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 {
 	struct usage_part *p = s->now;
 
-	s->turn.reported = true;
 	s->used = r->used;
 	s->size = r->size;
 	s->has_used = true;
-	s->has_size = r->has_size;
 	p->has_context = true;
 	p->context = r->used;
 	if (!u->spec.period || u->spec.period(u->spec.arg, p->started, t) != USAGE_NEVER) {
 		p->used = r->used;
 		p->size = r->size;
 		p->has_used = true;
-		p->has_size = r->has_size;
 		p->peak = r->used > p->peak ? r->used : p->peak;
 	}
-	if (r->has_size && r->used > r->size)
+	if (r->size && r->used > r->size)
 		usage_note(u, s, USAGE_NOTE_OVER, false, "used (%llu) is greater than size (%llu)", (unsigned long long)r->used,
 			(unsigned long long)r->size);
 }
@@ -310,7 +309,7 @@ add_own_work(struct usage *u, struct usage_session *s)
 {
 	struct usage_tally *t;
 
-	if (s->v2 || u->agents[s->now->agent].v2)
+	if (u->v2)
 		return;
 	t = usage_tally_of(s->now, s->now->model, u->spec.period ? u->spec.period(u->spec.arg, s->now->started, s->active) : 0, 0);
 	if (t)
@@ -332,14 +331,16 @@ add_update(struct usage *u, struct usage_session *s, uint64_t t, const struct us
 	name_session(u, s, r);
 	e.changed = cost > 0;
 	if (r->has_used) {
-		e.changed |= !s->has_used || s->used != r->used || s->has_size != r->has_size || (r->has_size && s->size != r->size);
+		e.changed |= !s->has_used || s->used != r->used || s->size != r->size;
 		add_context(u, s, t, r);
 	}
-	s->turn.spent |= e.changed && !r->replayed;
+	if (e.changed && !r->replayed)
+		s->turn.updates = USAGE_SPENT;
+	else if ((r->has_used || r->amount.p) && !s->turn.updates)
+		s->turn.updates = USAGE_REPEATED;
 	child_ran(s);
 	if (r->differs)
 		usage_note(u, s, USAGE_NOTE_DIFFERS, false, "%s contradicts used and size", r->differs);
-	s->turn.reported |= r->amount.p != NULL;
 	s->turn.cost = r->amount.p ? USAGE_OWN_COST : s->turn.cost;
 	e.changed |= model != s->model;
 	if (r->unprompted && cost > 0)
@@ -356,8 +357,9 @@ usage_add(struct usage *u, uint64_t t, const struct usage_report *r)
 	struct usage_session *s = NULL;
 
 	if (r->what == USAGE_HELLO) {
-		if (r->name.p || r->v2)
-			u->agent = usage_agent(u, usage_intern_string(u, USAGE_WORD, r->name), usage_intern_string(u, USAGE_WORD, r->version), r->v2);
+		u->v2 |= r->v2;
+		if (r->name.p)
+			u->agent = usage_agent(u, usage_intern_string(u, USAGE_WORD, r->name), usage_intern_string(u, USAGE_WORD, r->version));
 		return 0;
 	}
 	if (r->session.p) {

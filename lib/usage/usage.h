@@ -99,8 +99,8 @@ struct usage_report {
 	bool fresh;                /* of USAGE_OPENED: the session is new, and has used nothing */
 	bool sub_agent;            /* `call` is a sub-agent's */
 	bool unprompted;             /* the update reports work for which there was no prompt */
-	bool has_used, has_size, cost_null;
-	uint64_t used, size;
+	bool has_used, cost_null;
+	uint64_t used, size;       /* size: 0: the message lacks it */
 	struct slice amount, currency;
 	struct usage_counts counts; /* of a response, or of version 2's idle state */
 	struct usage_counts call;   /* of one model call */
@@ -143,8 +143,13 @@ struct usage_row {
 	struct usage_counts counts;
 };
 
-/* A turn that has ended takes late updates until it is judged. An abandoned turn got no response, and is not counted. */
-enum usage_turn_state { USAGE_NO_TURN, USAGE_RUNS, USAGE_ENDED, USAGE_ABANDONED };
+/*
+ * An abandoned turn got no response, and is not counted. A turn that has ended takes late updates until it is judged. A sub-agent
+ * works without a turn, and the end of its work is judged as the end of a turn is.
+ */
+enum usage_turn_state { USAGE_NO_TURN, USAGE_WORKS, USAGE_RUNS, USAGE_ABANDONED, USAGE_ENDED, USAGE_WORK_ENDED };
+/* What updates have said of the session's context and cost during a turn. SPENT: a value has changed: a model was called. */
+enum usage_turn_updates { USAGE_NO_UPDATE, USAGE_REPEATED, USAGE_SPENT };
 /* Where the cost of a turn is counted. If the turn's prompt waited, its cost may be part of the previous turn's cost. */
 enum usage_turn_cost { USAGE_OWN_COST, USAGE_PERHAPS_BEFORE, USAGE_COST_BEFORE };
 
@@ -159,12 +164,13 @@ struct usage_turn {
 	uint32_t ncalls, stop;             /* ncalls: the main loop's; stop: a name's number */
 	enum usage_turn_state state : 8;
 	enum usage_turn_cost cost : 8;
-	bool work;                         /* not a turn, but a sub-agent's work without a prompt */
-	bool reported;                     /* some usage of the turn was reported */
+	enum usage_turn_updates updates : 8;
 	bool costed;                       /* the session had a cost when the turn began */
 	bool child_ran;                    /* a sub-agent of the session worked, or a sub-agent's sub-agent */
-	bool spent;                        /* the session's context or cost changed: a model was called */
 };
+
+/* What the agent reported last of a cost: the value `last`; 0, which begins no piece; or that there is no cost. */
+enum usage_wire { USAGE_WIRE_LAST, USAGE_WIRE_ZERO, USAGE_WIRE_NONE };
 
 /* The costs of a part in one currency. A value that falls by more than a millionth begins a new piece. */
 struct usage_cost {
@@ -172,10 +178,9 @@ struct usage_cost {
 	uint32_t currency;   /* a name's number */
 	uint32_t places;     /* decimals of the value that was reported last */
 	uint32_t restarts;
-	bool nonzero;        /* some value was not 0: `first` and `last` are set */
+	enum usage_wire wire : 8;
 	bool restored;       /* the agent had not worked in this part when it reported `first` */
-	bool zero;           /* the last value was 0, which `last` does not hold */
-	struct decimal first, last; /* values that were not 0; a 0 begins no piece */
+	struct decimal first, last; /* values that were not 0; 0: there was none */
 	struct decimal closed;  /* the sum of all pieces before the last one */
 };
 
@@ -216,8 +221,8 @@ struct usage_part {
 	enum usage_basis basis : 8; /* USAGE_AUTO: not decided */
 	bool restarted;            /* the part began with a restart of the agent */
 	bool has_counts, has_rows; /* some response had counts; some response had rows per model */
-	bool has_used, has_size;   /* has_used: there is a peak, too. All of them without times that are USAGE_NEVER */
-	uint64_t used, size, peak;
+	bool has_used;             /* used, size and peak were reported at a time that is not USAGE_NEVER */
+	uint64_t used, size, peak; /* size: 0: not known */
 	bool has_context;          /* the part had a context at any time: */
 	uint64_t context;          /* the last one */
 	struct usage_tally *tallies;
@@ -235,13 +240,16 @@ enum {
 /* How a session began in this recording. LOADED: since session/load no turn had counts; the first counts lack sub-agents. */
 enum usage_origin { USAGE_UNKNOWN, USAGE_FRESH, USAGE_LOADED, USAGE_GOES_ON };
 
+/* What speaks against running totals in a part: nothing; counts have fallen; some turn with counts had no calls or rows. */
+enum usage_against { USAGE_NOTHING_AGAINST, USAGE_FELL, USAGE_UNREPORTED };
+
 struct usage_session {
 	UT_hash_handle hh;         /* all sessions, in the order in which they were seen */
 	struct usage_session *parent, *child, *sibling; /* child: the first one; sibling: the parent's next child */
 	struct usage_session *next_in_recording; /* the list usage.in_recording */
 	struct usage_session *waits_before, *waits_after; /* the list usage.waiting: sessions whose turns wait for judgement */
 	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: the part of the recording that is read, or NULL */
-	const struct usage_part *paid; /* the last part that has costs */
+	struct usage_part *paid;   /* the last part that has costs */
 	struct usage_account *accounts;
 	uint64_t active;           /* us; when the last message about the session came */
 	decimal_units reported_total; /* the total of this part's turns with counts, by their calls or rows */
@@ -252,14 +260,12 @@ struct usage_session {
 	uint16_t tool_flags, costs_reached; /* the tool's own, as is alert_level */
 	uint8_t alert_level;
 	enum usage_origin origin : 8;
-	bool v2 : 1, had_usage : 1, lifetime : 1, cleared : 1;
-	bool busy : 1;             /* it is a sub-agent's session, and the sub-agent works */
-	bool fell : 1, unreported : 1; /* counts have fallen; some turn with counts had no calls or rows */
-	bool worked : 1;           /* the agent may have worked in the session since it was restarted */
-	bool counted : 1;          /* some tokens of the session were reported */
+	enum usage_against against : 8;
+	bool had_usage;            /* usage of some turn in this recording was reported */
+	bool worked;               /* the agent may have worked in the session since it was restarted */
 	/* The last values that are known; a recording passes them to the next. After usage_sort the context is that of the parts. */
-	bool has_used : 1, has_size : 1;
-	uint64_t used, size;
+	bool has_used;
+	uint64_t used, size;       /* size: of the context window; 0: not known, also where `used` is not */
 	uint32_t model, agent;
 	struct usage_turn turn;
 	struct usage_counts last;  /* of the last response in this recording that had counts */

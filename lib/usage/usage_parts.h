@@ -30,7 +30,7 @@ struct agent {
 	enum usage_basis basis; /* USAGE_AUTO: not known */
 	uint8_t inside;         /* USAGE_..._INSIDE and _BESIDE; 0: not known */
 	bool covers;            /* a session's rows and costs include its children's */
-	bool v2, basis_reported;
+	bool basis_reported;
 };
 
 struct usage {
@@ -48,6 +48,7 @@ struct usage {
 	struct sessions *stream;       /* the fold of usage_see, or NULL */
 	bool begun;                    /* initialize or a prompt was seen: no response belongs to a prompt before the stream */
 	bool failed;                   /* out of memory */
+	bool v2;                       /* the connection is of version 2 */
 	struct buf text;
 	double started;                /* when this recording began, s since 1970; 0: not known */
 	bool restarted;                /* the agent was restarted in this recording */
@@ -102,7 +103,7 @@ bool usage_adopt(struct usage_session *parent, struct usage_session *child);
 /* Adds a part at the end of the session's list, and makes it `now`. NULL when out of memory. */
 struct usage_part *usage_part_new(struct usage *, struct usage_session *, double started);
 /* Finds an agent, or adds it, and returns its number; 0 if it cannot be kept. */
-uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
+uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version);
 /* Finds a tally of the part, or makes it. NULL when out of memory. */
 struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t period, uint8_t tier);
 /* Finds a currency's share in a period, or makes it. first: the share of the part's first value. NULL when out of memory. */

@@ -150,8 +150,8 @@ test_reading(void)
 	struct usage_report r;
 
 	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":2}}}", &r));
-	CHECK(r.what == USAGE_UPDATE && r.has_used && r.used == 1 && r.has_size && r.size == 2 && !r.wrong);
-	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":0}}}", &r) && !r.has_size);
+	CHECK(r.what == USAGE_UPDATE && r.has_used && r.used == 1 && r.size == 2 && !r.wrong);
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":0}}}", &r) && !r.size);
 	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":[],\"size\":2}}}", &r) && r.wrong && !r.has_used);
 	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"cost\":{\"amount\":-1,\"currency\":\"USD\"}}}}", &r)
 		&& r.wrong && !r.amount.p);
