@@ -493,6 +493,20 @@ truth() {
 	assert_output '[5]'
 }
 
+@test "version 2: the turn of a prompted sub-agent counts once, although its idle state is repeated" {
+	{
+		head -n 4 "$USAGE/v2-first.nd"
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"c"}}}'
+		prompt 3 c
+		echo '{"jsonrpc":"2.0","id":3,"result":{}}'
+		for state in '"running"' {,}'"idle","stopReason":"end_turn","usage":{"totalTokens":10,"inputTokens":7,"outputTokens":3}'; do
+			echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"c","update":{"sessionUpdate":"state_update","state":'"$state"'}}}'
+		done
+	} >prompted
+	run sessions prompted 'session turns tokens'
+	assert_line --partial '"c" 1 {"total":10,'
+}
+
 # family: a session whose child reports a cost of its own.
 family() {
 	echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"c","title":"look"}}}'
