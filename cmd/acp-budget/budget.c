@@ -106,15 +106,15 @@ budget_check(struct tool *t, struct budget_session *s)
 {
 	const char *why = NULL;
 
-	if (t->has_counted || t->options->estimate)
+	if (t->counts == COUNTS_KNOWN || t->options->estimate)
 		return true;
-	if (t->has_uncounted)
+	if (t->counts == COUNTS_LACKING)
 		why = "the agent reports no usage of its turns";
 	else if (s->usage && usage_session_basis(t->usage, s->usage) == USAGE_LAST_CALL)
 		why = "the agent reports the usage of a turn's last call only";
-	if (why && !s->lack_reported)
+	if (why && !(s->limits.unenforced & LIMIT_TARGET))
 		session_report(t, s, "no budget: %s (--estimate counts the text)", why);
-	s->lack_reported |= why != NULL;
+	s->limits.unenforced |= why ? LIMIT_TARGET : 0u;
 	return !why;
 }
 
@@ -154,7 +154,7 @@ check_end(struct tool *t, struct budget *b, const struct turn_end *e)
 		why = "the agent reported no usage";
 	else if (usage_reaches(b->tokens, b->target, o->threshold, true))
 		why = "near enough";
-	else if (t->client_left)
+	else if (t->end_reason)
 		why = t->end_reason;
 	else if (b->continuations >= o->max_continuations)
 		why = "--max-continuations is reached";
@@ -169,11 +169,11 @@ static int
 nudge(struct tool *t, struct budget *b)
 {
 	struct budget_session *s = b->tag.session;
-	SCOPED struct buf text = {0};
 
 	status_report(t, b, false, NULL);
 	b->continuations++;
-	if (nudge_put(t, b, &text) || echo_expect(&s->nudge, buf_slice(&text)) || session_prompt(t, s, buf_slice(&text), &b->tag))
+	s->nudge.n = s->echoed.nudge = 0;
+	if (nudge_put(t, b, &s->nudge) || session_prompt(t, s, buf_slice(&s->nudge), &b->tag))
 		return -1;
 	b->refs++;
 	return 0;
@@ -245,7 +245,8 @@ end_prompt_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	struct budget_session *s = b->tag.session;
 
-	t->has_uncounted |= !e->counted && json_string_is(e->stop, "end_turn");
+	if (!e->counted && !t->counts && json_string_is(e->stop, "end_turn"))
+		t->counts = COUNTS_LACKING;
 	if (!e->counted && !budget_check(t, s)) {
 		s->budget = NULL;
 		b->state = BUDGET_OVER;

@@ -66,17 +66,14 @@ is_tokens(const struct money *m)
 
 /* --- sessions and budgets --- */
 
-/* A text of acp-budget that the agent may repeat to the client as a message of the user. */
-struct echo {
-	struct buf text;
-	size_t at; /* how many bytes of the text the agent has repeated */
-};
-
 /* Whose turn it is: the data of a turn (NULL: of the client, without a target), and of a request. */
 struct tag {
 	enum { TAG_BUDGET, TAG_AT, TAG_WAITED } kind; /* WAITED: only of a request, a prompt that had to wait for a text of --at */
 	struct budget_session *session;
 };
+
+/* Bits of budget_session.limits. LIMIT_AMOUNT is the first limit of costs or tokens; the others have the next bits. */
+enum { LIMIT_TURNS = 1, LIMIT_CONTEXT = 2, LIMIT_AT = 4, LIMIT_CHILDREN = 8, LIMIT_TARGET = 16, LIMIT_AMOUNT = 32 };
 
 /* The data of a session. session_data makes them when there is something to keep, such as a prompt or what the ledger counts. */
 struct budget_session {
@@ -88,9 +85,10 @@ struct budget_session {
 	uint64_t output;            /* output tokens of all turns */
 	uint64_t streamed;          /* --estimate: bytes of the agent's text in this turn */
 	struct usage_figures counted; /* what the ledger has of this session and its sub-agents */
-	bool explained, lack_reported; /* explained: the explanation was sent; lack_reported: that targets cannot be applied */
+	bool explained;             /* the explanation was sent */
 	bool compacting;            /* the agent has reported that a compaction runs */
-	struct echo explanation, nudge;
+	struct buf nudge;           /* the last nudge, until the client's next prompt */
+	struct { size_t explanation, nudge; } echoed; /* how many bytes of a text the agent has repeated as a message of the user */
 	struct {
 		struct tag tag, waited;
 		bool runs;              /* a text was sent, and its turn has not ended */
@@ -103,7 +101,7 @@ struct budget_session {
 		unsigned acted;         /* how many multiples of max_silence have been acted upon */
 		bool waits;             /* v2: the agent waits for the user (requires_action) */
 	} silence;
-	struct { unsigned reached, unenforced; } limits; /* bits of limits.c; unenforced: those that cannot be, as was reported */
+	struct { unsigned reached, unenforced; } limits; /* unenforced: those that cannot be, as was reported */
 	/* v2: the last idle state that ended a turn of a budget, as received and as forwarded: a repeat of the one becomes the other */
 	struct { struct buf received, forwarded; } idle;
 };
@@ -168,11 +166,10 @@ struct tool {
 	uint64_t alarm;             /* us: when the timer expires next; 0: never */
 	uint64_t last;              /* us: the silence.last of messages that belong to no session that runs */
 	int tty;
-	bool client_left;           /* the client's input has ended first */
 	bool again;                 /* the frame shows prompts again that have waited */
 	bool notices;               /* the client shows notices */
 	const char *end_reason;     /* which side has ended first, in words; NULL: none yet */
-	bool has_uncounted, has_counted; /* a turn has ended without counts; a turn has ended with counts */
+	enum { COUNTS_UNKNOWN, COUNTS_LACKING, COUNTS_KNOWN } counts; /* some turn has ended without counts; with counts, which is stronger */
 	uint64_t thoughts;          /* v2: how many were sent: each has an id */
 };
 
@@ -264,8 +261,7 @@ extern const char explanation[], default_nudge[];
 /* Appends the text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
 int nudge_put(const struct tool *, const struct budget *, struct buf *to);
 
-/* echo.c: echo_expect sets the text that the agent may repeat, and returns 0, or -1 out of memory */
-int echo_expect(struct echo *, struct slice text);
+/* echo.c */
 /* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
 enum verdict echo_see(struct tool *, struct budget_session *, struct slice update);
 /* Appends the text in the content of an update. Returns its length in bytes. */

@@ -1,13 +1,6 @@
 /* Some agents repeat prompts to the client as messages of the user. The texts that acp-budget has sent are removed from them. */
 #include "cmd/acp-budget/budget.h"
 
-int
-echo_expect(struct echo *e, struct slice text)
-{
-	e->text.n = e->at = 0;
-	return buf_add_slice(&e->text, text);
-}
-
 static uint64_t
 block_text(struct slice block, struct buf *to)
 {
@@ -40,14 +33,13 @@ is_marked(struct slice text)
 	return text.n >= strlen(text_prefix) && memcmp(text.p, text_prefix, strlen(text_prefix)) == 0;
 }
 
-/* Returns whether an update has the next piece of the text. The first piece begins with the prefix. */
+/* Returns whether a text is the next piece of `whole`, of which the agent has repeated *n bytes. The first piece begins with the prefix. */
 static bool
-is_piece(struct echo *e, struct slice text)
+is_piece(struct slice whole, size_t *n, struct slice text)
 {
-	bool ours = (e->at > 0 ? text.n > 0 : is_marked(text)) && text.n <= e->text.n - e->at
-		&& memcmp(e->text.p + e->at, text.p, text.n) == 0;
+	bool ours = (*n > 0 ? text.n > 0 : is_marked(text)) && text.n <= whole.n - *n && memcmp(whole.p + *n, text.p, text.n) == 0;
 
-	e->at = ours && e->at + text.n < e->text.n ? e->at + text.n : 0;
+	*n = ours && *n + text.n < whole.n ? *n + text.n : 0;
 	return ours;
 }
 
@@ -86,16 +78,14 @@ echo_see(struct tool *t, struct budget_session *s, struct slice update)
 	int r = 0;
 
 	content_text(update, &text);
-	if (!s->explanation.text.n)
-		r = echo_expect(&s->explanation, slice_of(explanation));
-	ours = is_piece(&s->nudge, buf_slice(&text));
-	ours |= is_piece(&s->explanation, buf_slice(&text));
+	ours = is_piece(buf_slice(&s->nudge), &s->echoed.nudge, buf_slice(&text));
+	ours |= is_piece(slice_of(explanation), &s->echoed.explanation, buf_slice(&text));
 	if (json_type(content) != JSON_ARRAY)
 		ours |= is_marked(buf_slice(&text));
-	if (!ours && r == 0 && json_type(content) == JSON_ARRAY)
+	if (!ours && json_type(content) == JSON_ARRAY)
 		r = cut_blocks(t->frame, content);
 	/* Some agents join the blocks of a prompt to one text. */
-	else if (!ours && r == 0 && found)
+	else if (!ours && found)
 		r = frame_replace(t->frame, slice(found, strlen(explanation)), slice_of(""));
 	tool_check(t, r < 0);
 	return ours || r > 0 ? VERDICT_DROP : VERDICT_PASS;

@@ -4,9 +4,6 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* Bits of limits.reached and limits.unenforced. AMOUNT is the first limit of costs or tokens; the others have the next bits. */
-enum { TURNS = 1, CONTEXT = 2, AT = 4, CHILDREN = 8, AMOUNT = 16 };
-
 /* How much of a limit of tokens or costs a session, or (for a period) its scope, has used. */
 struct used {
 	bool known;                  /* otherwise the agent has not reported the amount */
@@ -145,28 +142,28 @@ reached(struct tool *t, const struct budget_session *s, unsigned bit, bool promp
 	uint64_t turns = prompt ? s->prompts : s->turns;
 
 	switch (bit) {
-	case TURNS:
+	case LIMIT_TURNS:
 		if (turns >= t->options->max_turns && text && buf_printf(text, "--max-turns %" PRIu64 " is reached: %" PRIu64 " turn%s",
 				t->options->max_turns, turns, turns == 1 ? "" : "s") < 0)
 			text->n = 0;
 		return turns >= t->options->max_turns;
-	case CONTEXT:
+	case LIMIT_CONTEXT:
 		return context_reached(t, s, text);
 	default:
-		return bit >= AMOUNT && amount_reached(t, s, (size_t)__builtin_ctz(bit / AMOUNT), text);
+		return bit >= LIMIT_AMOUNT && amount_reached(t, s, (size_t)__builtin_ctz(bit / LIMIT_AMOUNT), text);
 	}
 }
 
 static unsigned
 last_bit(const struct tool *t)
 {
-	return (unsigned)AMOUNT << t->options->limits.n;
+	return (unsigned)LIMIT_AMOUNT << t->options->limits.n;
 }
 
 bool
 limits_reached(struct tool *t, const struct budget_session *s, bool prompt, struct buf *text)
 {
-	for (unsigned bit = TURNS; bit < last_bit(t); bit <<= 1)
+	for (unsigned bit = LIMIT_TURNS; bit < last_bit(t); bit <<= 1)
 		if (reached(t, s, bit, prompt, text))
 			return true;
 	return false;
@@ -178,11 +175,11 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 	SCOPED struct buf text = {0};
 
 	limits_report_unenforced(t, s, false);
-	for (unsigned bit = TURNS; bit < last_bit(t); bit <<= 1) {
+	for (unsigned bit = LIMIT_TURNS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
 		if (!reached(t, s, bit, prompt, &text)) {
 			/* A context can shrink, and a period ends: the limit can be reached again. */
-			if (bit != TURNS)
+			if (bit != LIMIT_TURNS)
 				s->limits.reached &= ~bit;
 			continue;
 		}
@@ -193,7 +190,7 @@ limits_check(struct tool *t, struct budget_session *s, bool prompt)
 		if (buf_string(&text))
 			session_report(t, s, "%s", text.p);
 		/* The last turn that --max-turns permits may run to its end. */
-		if (t->options->hard && session_runs(s) && bit != TURNS)
+		if (t->options->hard && session_runs(s) && bit != LIMIT_TURNS)
 			session_cancel(t, s);
 	}
 }
@@ -231,21 +228,21 @@ report_unenforced_amount(struct tool *t, struct budget_session *s, size_t i, con
 	SCOPED struct buf what = {0}, why = {0};
 
 	/* Some agents do not report the tokens of sub-agents. */
-	if (is_tokens(m) && f->billed_lower && !(s->limits.unenforced & CHILDREN)) {
-		s->limits.unenforced |= CHILDREN;
+	if (is_tokens(m) && f->billed_lower && !(s->limits.unenforced & LIMIT_CHILDREN)) {
+		s->limits.unenforced |= LIMIT_CHILDREN;
 		session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may "
 			"exceed the limit");
 	}
 	if (of_session(t, f, m).known || ((is_tokens(m) || f->ncosts == 0) && !turn_ended))
 		return;
 	if (is_tokens(m)) {
-		report_unenforced(t, s, (unsigned)AMOUNT << i, "--max-tokens", "no token counts that can be added up");
+		report_unenforced(t, s, (unsigned)LIMIT_AMOUNT << i, "--max-tokens", "no token counts that can be added up");
 		return;
 	}
 	if (f->ncosts && buf_printf(&why, "its costs in %s", usage_name(t->usage, f->costs[0].currency).p) < 0)
 		why.n = 0;
 	if (put_limit(m, &what) == 0 && buf_string(&what) && buf_string(&why))
-		report_unenforced(t, s, (unsigned)AMOUNT << i, what.p, f->ncosts ? why.p : "no cost");
+		report_unenforced(t, s, (unsigned)LIMIT_AMOUNT << i, what.p, f->ncosts ? why.p : "no cost");
 }
 
 void
@@ -262,9 +259,9 @@ limits_report_unenforced(struct tool *t, struct budget_session *s, bool turn_end
 		report_unenforced_amount(t, s, i, &f, turn_ended);
 	usage_figures_free(&f);
 	if (turn_ended && o->max_context > 0 && !context)
-		report_unenforced(t, s, CONTEXT, "--max-context", "no context");
+		report_unenforced(t, s, LIMIT_CONTEXT, "--max-context", "no context");
 	if (turn_ended && o->nat > 0 && !context)
-		report_unenforced(t, s, AT, "--at", "no context");
+		report_unenforced(t, s, LIMIT_AT, "--at", "no context");
 }
 
 /* --- the verdict at a terminal --- */

@@ -40,7 +40,7 @@ forward(struct tool *t, struct budget_session *s, const struct message *message,
 	s->budget = NULL;
 	s->prompts++;
 	s->at.tried = 0;
-	s->nudge.text.n = 0;
+	s->nudge.n = s->echoed.nudge = 0;
 	session_heard(t, s);
 	r->data = t->again ? &s->at.waited : NULL;
 	tool_check(t, open_budget(t, s, &message->msg));

@@ -115,8 +115,7 @@ session_free(struct budget_session *s)
 {
 	buf_free(&s->id);
 	usage_figures_free(&s->counted);
-	buf_free(&s->explanation.text);
-	buf_free(&s->nudge.text);
+	buf_free(&s->nudge);
 	buf_free(&s->idle.received);
 	buf_free(&s->idle.forwarded);
 	free(s);
@@ -181,7 +180,7 @@ tool_see(struct tool *t, const struct message *original, struct seen *to)
 		return;
 	e->idle = m.msg.kind != MSG_RESPONSE;
 	e->outcome = e->idle ? json_get(m.msg.params, acp_update) : m.msg.result;
-	t->has_counted |= e->counted;
+	t->counts = e->counted ? COUNTS_KNOWN : t->counts;
 	if (!e->counted && t->options->estimate) {
 		e->output = (e->session->streamed + 3) / 4;
 		e->counted = e->estimated = true;
