@@ -398,6 +398,31 @@ s: Target: 2,050 used (2,000 min ✓)'
 	done
 }
 
+@test "an agent that repeats a part of a nudge: after the next prompt, the user's own words pass" {
+	cat >agent <<-'END'
+		#!/bin/sh
+		says() { printf '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"%s","content":{"type":"text","text":"%s"}}}}\n' "$1" "$2"; }
+		read -r line
+		echo '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":100}}}'
+		read -r nudge
+		says user_message_chunk '[Output token target] more '
+		says agent_message_chunk repeated
+		read -r line
+		printf '%s\n' "$nudge" | sed 's/.*"id":\("[^"]*"\).*/{"id":\1,"result":{"stopReason":"end_turn","usage":{"outputTokens":1}}}/'
+		says user_message_chunk work
+		echo '{"id":2,"result":{"stopReason":"end_turn","usage":{"outputTokens":3000}}}'
+		cat >/dev/null
+	END
+	chmod +x agent
+	budget --target 2k --nudge 'more work'
+	prompt 1 s one
+	until_line repeated
+	prompt 2 s work
+	answer 2
+	finish
+	assert_equal "$(jq -r '.params.update? | select(.sessionUpdate == "user_message_chunk").content.text' seen)" work
+}
+
 # bats test_tags=slow
 @test "an agent that answers a prompt again while its response is held: the repeat is discarded" {
 	cat >agent <<-'END'
