@@ -130,37 +130,46 @@ amount_of(const struct usage_entry *e, const struct money *m)
 	return sum;
 }
 
-/* Adds the entries of whole lines to the sums. Reports lines that cannot be read. */
+/* Adds the entry in a line to the sums. Reports a line that cannot be read. */
 static void
-add_lines(void *tool, struct slice text)
+add_line(void *tool, struct slice line)
 {
 	struct tool *t = tool;
 	struct ledger *l = t->ledger;
 	const struct money_list *limits = &t->options->limits;
-	const char *p = text.p, *end = text.p + text.n, *next, *why;
 	struct usage_entry e;
 	struct account *a;
+	const char *why;
 
-	for (; p < end; p = next + 1) {
-		next = memchr(p, '\n', (size_t)(end - p));
-		l->lines++;
-		if (slice_is_blank(slice_between(p, next)))
-			continue;
-		if (!usage_entry_read(slice_between(p, next), &e, &why)) {
-			report_trouble(t, "line %llu is damaged (%s), and not counted", (unsigned long long)l->lines, why);
-			l->damaged = true;
-			continue;
-		}
-		LL_FOREACH(l->accounts, a)
-			for (size_t i = 0; i < limits->n && counts_in(t->options, &e, a); i++)
-				if (calendar_first(limits->at[i].period, calendar_day(e.time)) == l->first[i])
-					decimal_add(a->sums[i], amount_of(&e, &limits->at[i]), &a->sums[i]);
+	l->lines++;
+	if (slice_is_blank(line))
+		return;
+	if (!usage_entry_read(line, &e, &why)) {
+		report_trouble(t, "line %llu is damaged (%s), and not counted", (unsigned long long)l->lines, why);
+		l->damaged = true;
+		return;
+	}
+	LL_FOREACH(l->accounts, a)
+		for (size_t i = 0; i < limits->n && counts_in(t->options, &e, a); i++)
+			if (calendar_first(limits->at[i].period, calendar_day(e.time)) == l->first[i])
+				decimal_add(a->sums[i], amount_of(&e, &limits->at[i]), &a->sums[i]);
+}
+
+/* Calls fn for each of these whole lines. */
+static void
+each_line(struct slice text, void (*fn)(void *arg, struct slice line), void *arg)
+{
+	const char *end;
+
+	for (const char *p = text.p; p < text.p + text.n; p = end + 1) {
+		end = memchr(p, '\n', (size_t)(text.p + text.n - p));
+		fn(arg, slice_between(p, end));
 	}
 }
 
-/* Calls fn for all whole lines after `from`, many at a time. Returns where they end, or -1 with errno. */
+/* Calls fn for each whole line after `from`. Returns where they end, or -1 with errno. */
 static off_t
-read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slice), void *arg)
+read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slice line), void *arg)
 {
 	enum { BLOCK = 256 * 1024 };
 	SCOPED struct buf text = {0};
@@ -179,7 +188,7 @@ read_lines(const struct ledger *l, off_t from, void (*fn)(void *arg, struct slic
 		end = memrchr(text.p, '\n', text.n);
 		if (!end)
 			continue;
-		fn(arg, slice_between(text.p, end + 1));
+		each_line(slice_between(text.p, end + 1), fn, arg);
 		from += end + 1 - text.p;
 		text.n -= (size_t)(end + 1 - text.p);
 		memmove(text.p, end + 1, text.n);
@@ -330,7 +339,7 @@ begin_sums(struct tool *t, struct ledger *l)
 	LL_FOREACH(l->accounts, a)
 		memset(a->sums, 0, sizeof(a->sums));
 	l->damaged = false;
-	add_lines(t, buf_slice(&l->unwritten));
+	each_line(buf_slice(&l->unwritten), add_line, t);
 	l->counted = l->unwritten.n > 0;
 	l->read = 0;
 	l->lines = 0;
@@ -389,7 +398,7 @@ refresh(struct tool *t, bool patient)
 		l->read = -1;
 	if (l->read < 0)
 		begin_sums(t, l);
-	end = read_lines(l, l->read, add_lines, t);
+	end = read_lines(l, l->read, add_line, t);
 	if (end < 0)
 		report_trouble(t, "%s", strerror(errno));
 	l->read = end; /* -1 after an error: a part of the lines is in the sums, which are made again */
@@ -447,7 +456,7 @@ ledger_add(struct tool *t, struct usage_entry *e)
 		refresh(t, false);
 }
 
-/* What search_lines looks for: the last cost in this currency that the agent has reported of this session. */
+/* What search_line looks for: the last cost in this currency that the agent has reported of this session. */
 struct search {
 	struct slice session, agent, currency;
 	struct decimal *found;
@@ -455,28 +464,25 @@ struct search {
 };
 
 static void
-search_lines(void *arg, struct slice text)
+search_line(void *arg, struct slice line)
 {
-	const char *p = text.p, *end = text.p + text.n, *next, *why;
 	struct search *f = arg;
 	struct decimal amount, most;
 	struct slice currency;
 	struct usage_entry e;
 	struct json_iter it;
+	const char *why;
 
-	for (; p < end; p = next + 1) {
-		next = memchr(p, '\n', (size_t)(end - p));
-		if (!memmem(p, (size_t)(next - p), f->session.p, f->session.n) || !usage_entry_read(slice_between(p, next), &e, &why)
-			|| !json_string_eq(e.session, f->session)
-			|| (f->agent.n ? !json_string_is_slice(e.agent, f->agent) : e.agent.p != NULL))
+	if (!memmem(line.p, line.n, f->session.p, f->session.n) || !usage_entry_read(line, &e, &why)
+		|| !json_string_eq(e.session, f->session)
+		|| (f->agent.n ? !json_string_is_slice(e.agent, f->agent) : e.agent.p != NULL))
+		return;
+	it = (struct json_iter){.in = e.wire};
+	while (e.wire.p && usage_entry_cost(&it, &currency, &amount, &most)) {
+		if (!json_string_is_slice(currency, f->currency))
 			continue;
-		it = (struct json_iter){.in = e.wire};
-		while (e.wire.p && usage_entry_cost(&it, &currency, &amount, &most)) {
-			if (!json_string_is_slice(currency, f->currency))
-				continue;
-			*f->found = amount;
-			f->any = true;
-		}
+		*f->found = amount;
+		f->any = true;
 	}
 }
 
@@ -484,15 +490,23 @@ bool
 ledger_last_cost(struct tool *t, const struct budget_session *s, struct slice currency, struct decimal *amount)
 {
 	struct search search = {buf_slice(&s->id), usage_agent_name(t->usage, s->usage->agent), currency, amount, false};
-
 	struct ledger *l = t->ledger;
 
 	refresh(t, false);
 	if (l->fd < 0 || lock(l, LOCK_SH, false) < 0)
 		return false;
-	read_lines(l, 0, search_lines, &search);
+	read_lines(l, 0, search_line, &search);
 	flock(l->fd, LOCK_UN);
 	return search.any;
+}
+
+static void
+count_turns(void *turns, struct slice line)
+{
+	struct usage_entry e;
+	const char *why;
+
+	*(uint64_t *)turns += usage_entry_read(line, &e, &why) ? e.turns : 0;
 }
 
 void
@@ -500,17 +514,12 @@ ledger_end(struct tool *t)
 {
 	struct ledger *l = t->ledger;
 	uint64_t turns = 0;
-	struct usage_entry e;
-	const char *why, *end;
 
 	if (l->unwritten.n)
 		refresh(t, true);
 	if (!l->unwritten.n)
 		return;
-	for (const char *p = l->unwritten.p; p < l->unwritten.p + l->unwritten.n; p = end + 1) {
-		end = memchr(p, '\n', (size_t)(l->unwritten.p + l->unwritten.n - p));
-		turns += usage_entry_read(slice_between(p, end), &e, &why) ? e.turns : 0;
-	}
+	each_line(buf_slice(&l->unwritten), count_turns, &turns);
 	frame_warn(t->frame, "%llu turn%s not in the ledger", (unsigned long long)turns, turns == 1 ? " is" : "s are");
 	frame_fail(t->frame, EXIT_FAILED);
 }

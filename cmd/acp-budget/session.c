@@ -220,7 +220,7 @@ session_prompt(struct tool *t, struct budget_session *s, struct slice prompt, st
 	struct message m = {.from = ACP_CLIENT, .t = frame_now(t->frame)};
 	struct seen seen;
 
-	if (tool_check(t, buf_printf(&params, "{\"%s\":%.*s,\"%s\":[", acp_session_id, (int)s->id.n, s->id.p, acp_prompt)
+	if (tool_check(t, json_format(&params, "{\"%s\":%b,\"%s\":[", acp_session_id, buf_slice(&s->id), acp_prompt)
 			|| acp_put_text_block(&params, prompt) || buf_add_string(&params, "]}")
 			|| msg_make_request(&text, slice_of("0"), acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params))
 			|| frame_request_for(t->frame, ACP_DOWN, buf_slice(&text), tag, &sent)))
@@ -240,7 +240,7 @@ session_cancel(struct tool *t, const struct budget_session *s)
 {
 	SCOPED struct buf params = {0};
 
-	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {0}})
+	tool_check(t, json_format(&params, "{\"%s\":%b}", acp_session_id, buf_slice(&s->id))
 		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 }
 

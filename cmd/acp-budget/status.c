@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "cmd/acp-budget/budget.h"
-#include "lib/base/text.h"
 
 int
 put_grouped(struct buf *to, uint64_t n)
@@ -59,8 +58,7 @@ to_terminal(struct tool *t, const struct budget_session *s, const char *text)
 {
 	SCOPED struct buf line = {0};
 
-	if (buf_add_string(&line, "\r\033[K") == 0 && text_plain(&line, slice_of(s->session->id)) == 0 &&
-		buf_add_string(&line, ": ") == 0 && text_plain(&line, slice_of(text)) == 0 && buf_add_string(&line, "\r\n") == 0)
+	if (json_format(&line, "\r\033[K%t: %t\r\n", slice_of(s->session->id), slice_of(text)) == 0)
 		cli_write_now(t->tty, buf_slice(&line));
 }
 
@@ -72,15 +70,13 @@ to_client(struct tool *t, const struct budget_session *s, const char *text)
 	int r;
 
 	if (t->options->status == STATUS_NOTICE)
-		r = buf_printf(&update, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
-			|| json_quote(slice_of(text), &update) || buf_add_string(&update, "}");
+		r = json_format(&update, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":%j}", acp_update_kind, slice_of(text));
 	else
 		r = buf_printf(&line, "%s\n", text) || buf_printf(&update, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
 			|| (sessions_v2(t->sessions) && buf_printf(&update, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
-			|| buf_printf(&update, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), &update)
-			|| buf_add_string(&update, "}}");
+			|| json_format(&update, "\"%s\":{\"type\":\"text\",\"text\":%j}}", acp_content, buf_slice(&line));
 	tool_check(t, r
-		|| json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {acp_update, buf_slice(&update)}, {0}})
+		|| json_format(&params, "{\"%s\":%b,\"%s\":%b}", acp_session_id, buf_slice(&s->id), acp_update, buf_slice(&update))
 		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
 }
 

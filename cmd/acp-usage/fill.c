@@ -53,7 +53,6 @@ static int
 make_update(struct tool *t, const struct message *message, struct usage_session *s)
 {
 	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true};
-	int r;
 
 	if (!usage_turn_context(t->usage, s, &own.used))
 		return 0;
@@ -65,11 +64,9 @@ make_update(struct tool *t, const struct message *message, struct usage_session 
 		return 0;
 	}
 	own.session = message->request->session;
-	r = -(buf_add_string(&t->added, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
-		|| buf_add_slice(&t->added, own.session)
-		|| buf_printf(&t->added, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
-			(unsigned long long)own.used, (unsigned long long)own.size, filled_member));
-	return r | usage_add(t->usage, message->t, &own);
+	return json_format(&t->added, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":%b,\"update\":{"
+		"\"sessionUpdate\":\"usage_update\",\"used\":%u,\"size\":%u,%s}}}", own.session, own.used, own.size, filled_member)
+		| usage_add(t->usage, message->t, &own);
 }
 
 /* Replaces a `used` that is a running total with the tokens in the context. */
@@ -78,7 +75,7 @@ fill_used(struct frame *frame, const struct message *message, uint64_t used)
 {
 	struct slice update = json_get(message->msg.params, acp_update), old = json_get(update, "used"), meta = json_get(update, "_meta");
 	SCOPED struct buf with = {0};
-	int r = -(buf_printf(&with, "%llu", (unsigned long long)used) || frame_replace(frame, old, buf_slice(&with)));
+	int r = -(json_format(&with, "%u", used) || frame_replace(frame, old, buf_slice(&with)));
 
 	if (json_type(meta) == JSON_OBJECT)
 		r |= frame_add_members(frame, meta, slice_of("\"acputils\":{\"filled\":true}"));

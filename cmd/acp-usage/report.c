@@ -5,7 +5,7 @@
 static int
 put_text(struct buf *to, const char *name, struct slice text)
 {
-	return text.n ? -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to)) : 0;
+	return text.n ? json_format(to, ",\"%s\":%j", name, text) : 0;
 }
 
 static int
@@ -14,7 +14,7 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	const struct usage_figures *f = &row->figures;
 	int hit = summary_hits(f), r;
 
-	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_sums_put(&f->own, to)
+	r = -(json_format(to, ",\"turns\":%u,\"tokens\":", f->turns) || usage_sums_put(&f->own, to)
 		|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&f->billed, to));
 	if (f->own_lower || f->billed_lower)
 		r |= buf_printf(to, ",\"lower_bound\":\"%s\"", f->own_lower ? "tokens" : "billed");
@@ -26,7 +26,7 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	r |= buf_add(to, "]", 1);
 	if (f->has_estimate)
 		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(f->estimate, 0, to));
-	return f->malformed ? r | buf_printf(to, ",\"malformed\":%llu", (unsigned long long)f->malformed) : r;
+	return f->malformed ? r | json_format(to, ",\"malformed\":%u", f->malformed) : r;
 }
 
 static int
@@ -34,13 +34,10 @@ json_context(struct summary *s, struct buf *to, const struct usage_session *sess
 {
 	if (!session->has_used)
 		return 0;
-	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)summary_peak(session), (unsigned long long)session->used) < 0)
-		return -1;
-	if (!session->size)
-		return 0;
-	return buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"", (unsigned long long)session->size,
-		(unsigned long long)tokens_left(session),
-		usage_percent(session->used, session->size), level_names[tool_level(s->tool->options, session)]);
+	return -(json_format(to, ",\"peak\":%u,\"used\":%u", summary_peak(session), session->used)
+		|| (session->size && json_format(to, ",\"size\":%u,\"remaining\":%u,\"percent\":%u,\"level\":\"%s\"", session->size,
+			tokens_left(session), (uint64_t)usage_percent(session->used, session->size),
+			level_names[tool_level(s->tool->options, session)])));
 }
 
 static int
@@ -57,7 +54,7 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 		r |= put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
 	if (c)
 		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(usage_cost_wire(c), c->places, to)
-			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(u, c->currency), to) || buf_add(to, "}", 1));
+			|| json_format(to, ",\"currency\":%j}", usage_name(u, c->currency)));
 	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_bases[usage_session_basis(u, session)]) < 0);
 }
 
@@ -80,7 +77,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	if (row->session)
 		r |= json_session(s, to, row->session);
 	if (row->figures.restarts && !row->total)
-		r |= buf_printf(to, ",\"restarts\":%llu", (unsigned long long)row->figures.restarts);
+		r |= json_format(to, ",\"restarts\":%u", row->figures.restarts);
 	/* Parts are written only if they have all usage: not with --since or --before, and not after a ledger was read. */
 	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0 && !s->tool->entries)
 		r |= usage_put_parts(s->tool->usage, row->session, to);

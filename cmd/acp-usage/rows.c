@@ -38,7 +38,7 @@ struct row {
 static int
 put_number(struct buf *to, bool known, uint64_t n)
 {
-	return known ? buf_printf(to, "%llu", (unsigned long long)n) : 0;
+	return known ? json_format(to, "%u", n) : 0;
 }
 
 static int
@@ -269,7 +269,7 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 	int r = 0;
 
 	if (stop.n)
-		r |= -(buf_add_string(to, " ") || text_plain(to, stop));
+		r |= json_format(to, " %t", stop);
 	if (e->own.has)
 		r |= -(buf_add_string(to, e->own_lower ? " >=" : " ") || put_tokens(to, usage_clip(own))
 			|| buf_add_string(to, " tokens"));
@@ -308,7 +308,7 @@ put_log(struct buf *to, const struct row *row)
 	if (row->turn)
 		r |= log_turn(t, to, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)
-		r |= -(buf_add(to, " ", 1) || text_plain(to, usage_name(t->usage, e->status)));
+		r |= json_format(to, " %t", usage_name(t->usage, e->status));
 	if (estimate(row, &d))
 		r |= -(buf_add_string(to, " ~") || decimal_put_money(d, slice_of("USD"), to));
 	return r | buf_add(to, "\n", 1);

@@ -11,7 +11,7 @@ int
 usage_entry_put_cost(struct buf *to, struct slice currency, struct decimal amount, struct decimal most)
 {
 	return -((to->p[to->n - 1] != '[' && buf_add(to, ",", 1)) || buf_add_string(to, "{\"amount\":") || decimal_put(amount, 0, to)
-		|| buf_add_string(to, ",\"currency\":") || json_quote(currency, to)
+		|| json_format(to, ",\"currency\":%j", currency)
 		|| (decimal_compare(most, amount) > 0 && (buf_add_string(to, ",\"at_most\":") || decimal_put(most, 0, to)))
 		|| buf_add(to, "}", 1));
 }
@@ -28,8 +28,8 @@ usage_entry_put(struct buf *to, const struct usage_entry *e)
 	r = -(buf_printf(to, "{\"acp-ledger\":%d,\"time\":\"", LEDGER_VERSION) || calendar_put_date(to, e->time) || buf_add(to, "\"", 1));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (texts[i].text.p)
-			r |= -(buf_printf(to, ",\"%s\":", texts[i].name) || json_quote(texts[i].text, to));
-	r |= -(buf_printf(to, ",\"turns\":%llu", (unsigned long long)e->turns)
+			r |= json_format(to, ",\"%s\":%j", texts[i].name, texts[i].text);
+	r |= -(json_format(to, ",\"turns\":%u", e->turns)
 		|| (e->tokens.has && (buf_add_string(to, ",\"tokens\":") || usage_sums_put(&e->tokens, to)))
 		|| json_add_member(to, "cost", e->costs) || json_add_member(to, "wire_cost", e->wire));
 	return r | buf_add(to, "}\n", 2);

@@ -14,7 +14,7 @@ static const char *const insides[6] = {"read_inside", "read_beside", "write_insi
 static int
 put_string(struct buf *to, const char *name, struct slice text)
 {
-	return text.n == 0 ? 0 : -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to));
+	return text.n ? json_format(to, ",\"%s\":%j", name, text) : 0;
 }
 
 static int
@@ -80,9 +80,9 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
-		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu", (unsigned long long)p->used, (unsigned long long)p->peak);
+		r |= json_format(to, ",\"used\":%u,\"peak\":%u", p->used, p->peak);
 	if (p->size)
-		r |= buf_printf(to, ",\"size\":%llu", (unsigned long long)p->size);
+		r |= json_format(to, ",\"size\":%u", p->size);
 	return -(r || put_costs(u, to, p->costs) || put_tallies(u, to, p->tallies) || buf_add(to, "}", 1));
 }
 

@@ -9,9 +9,9 @@ enum { IN_UPDATE = 1, IN_RESPONSE = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16
 	IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
 
 /* What a member means. */
-enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, CHILD, CHILD_STATE, TITLE, OPTIONS, ORIGIN, SUB_AGENT, SESSION };
+enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, CHILD, TITLE, OPTIONS, ORIGIN, SUB_AGENT, SESSION };
 
-/* The members of updates and results that are read, themselves or (META, NAME_MODELS) what is in them. */
+/* The members of updates and results that are read, themselves or (META, NAME_MODELS, NAME_STATE) what is in them. */
 enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_PERCENTAGE,
 	NAME_REMAINING, NAME_SESSION, NAME_TITLE, NAME_STATUS, NAME_OPTIONS, NAME_MODELS, META, FIRST_NAMES };
 static const char *const first_names[FIRST_NAMES] = {acp_update_kind, "used", "size", "cost", "usage", acp_stop_reason, "state",
@@ -31,7 +31,8 @@ static const struct source {
 	{IN_RESPONSE | IN_STATE, STOP, NAME_STOP, {NULL}},
 	/* of drafts of the standard */
 	{IN_CHILD, CHILD, NAME_SESSION, {NULL}},
-	{IN_CHILD, CHILD_STATE, NAME_STATE, {NULL}},
+	{IN_CHILD, STOP, NAME_STATE, {acp_stop_reason}},
+	{IN_CHILD, COUNTS, NAME_STATE, {"usage"}},
 	{IN_CHILD | IN_INFO, TITLE, NAME_TITLE, {NULL}},
 	{IN_COMPACT, STOP, NAME_STATUS, {NULL}},
 	{IN_OPENED, SESSION, NAME_SESSION, {NULL}},
@@ -184,19 +185,6 @@ chosen_model(struct slice options)
 }
 
 static void
-read_child_state(struct usage_report *r, struct slice state)
-{
-	struct slice counts;
-
-	if (json_type(state) != JSON_OBJECT)
-		return;
-	counts = json_get(state, "usage");
-	r->stop = json_get_string(state, acp_stop_reason);
-	if (counts.p)
-		read_counts(counts, &r->counts, &r->wrong);
-}
-
-static void
 add_count(struct usage_report *r, enum role role, struct slice value)
 {
 	struct slice *const strings[] = {[MODEL] = &r->model, [STOP] = &r->stop, [CHILD] = &r->child, [SESSION] = &r->session,
@@ -227,9 +215,6 @@ add_count(struct usage_report *r, enum role role, struct slice value)
 			r->rows = value;
 		else if (json_type(value) != JSON_NULL)
 			r->wrong = "counts per model that are not an array";
-		break;
-	case CHILD_STATE:
-		read_child_state(r, value);
 		break;
 	case OPTIONS:
 		value = chosen_model(value);
@@ -286,6 +271,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 		if ((p->in & in) && !p->path[0] && values[p->first].p)
 			add_count(r, p->role, values[p->first]);
 	walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
+	walk(r, in, NAME_STATE, values[NAME_STATE], NULL);
 	walk(r, in, META, values[META], NULL);
 	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
