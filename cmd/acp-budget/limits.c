@@ -61,16 +61,12 @@ figures(struct tool *t, const struct budget_session *s)
 static struct used
 of_session(const struct tool *t, const struct usage_figures *f, const struct money *m)
 {
-	struct used u = {0};
+	const struct usage_money *cost = usage_figures_cost(t->usage, f, m->currency);
+	struct decimal tokens = {f->billed.n[USAGE_TOTAL]};
 
-	if (is_tokens(m)) {
-		u.known = f->billed.has & 1u << USAGE_TOTAL;
-		u.amount.units = u.most.units = f->billed.n[USAGE_TOTAL];
-	}
-	for (size_t i = 0; i < f->ncosts && !is_tokens(m); i++)
-		if (slice_is(usage_name(t->usage, f->costs[i].currency), m->currency))
-			u = (struct used){true, f->costs[i].amount, f->costs[i].most};
-	return u;
+	if (is_tokens(m))
+		return (struct used){f->billed.has & 1u << USAGE_TOTAL, tokens, tokens};
+	return cost ? (struct used){true, cost->amount, cost->most} : (struct used){0};
 }
 
 static struct used

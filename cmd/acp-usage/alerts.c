@@ -137,18 +137,6 @@ reaches(struct tool *t, struct usage_session *s, uint16_t limit)
 	return true;
 }
 
-/* The most that the session with its children may have cost in a currency. False if no such cost is known. */
-static bool
-cost_in(struct tool *t, const struct usage_figures *f, const char *currency, struct decimal *amount)
-{
-	for (size_t i = 0; i < f->ncosts; i++) {
-		*amount = f->costs[i].most;
-		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
-			return true;
-	}
-	return false;
-}
-
 static void
 say_money(struct tool *t, const struct usage_session *s, bool exec, const char *what, const struct money *m)
 {
@@ -162,20 +150,20 @@ static void
 see_cost(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
 	const struct options *o = t->options;
-	struct decimal amount;
+	const struct usage_money *cost;
 
 	for (size_t i = 0; i < o->warn_cost.n; i++) {
-		if (s->costs_reached & 1u << i || !cost_in(t, f, o->warn_cost.at[i].currency, &amount)
-			|| decimal_compare(amount, o->warn_cost.at[i].amount) < 0)
+		cost = usage_figures_cost(t->usage, f, o->warn_cost.at[i].currency);
+		if (s->costs_reached & 1u << i || !cost || decimal_compare(cost->most, o->warn_cost.at[i].amount) < 0)
 			continue;
 		s->costs_reached |= (uint16_t)(1u << i);
 		say_money(t, s, true, "the cost of", &o->warn_cost.at[i]);
 	}
 	for (size_t i = 0; i < o->max_cost.n; i++) {
-		if (!cost_in(t, f, o->max_cost.at[i].currency, &amount))
+		if (!(cost = usage_figures_cost(t->usage, f, o->max_cost.at[i].currency)))
 			continue;
 		t->compared |= REACHED_COST;
-		if (decimal_compare(amount, o->max_cost.at[i].amount) >= 0 && reaches(t, s, REACHED_COST))
+		if (decimal_compare(cost->most, o->max_cost.at[i].amount) >= 0 && reaches(t, s, REACHED_COST))
 			say_money(t, s, false, "--max-cost", &o->max_cost.at[i]);
 	}
 }

@@ -60,9 +60,9 @@ event(void *arg, const struct usage_event *e)
 		return;
 	if (e->kind != USAGE_EVENT_COMPACT)
 		alerts_see(t, e->session);
-	if (t->prom.wanted)
+	if (o->format == FORMAT_PROM)
 		prom_event(t, e);
-	if (!t->prom.wanted && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
+	else if (!o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
 		write_row(t, e);
 	t->metered = e->session;
 	meter_draw(t);

@@ -65,7 +65,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	SCOPED struct buf name = {0};
 	int r;
 
-	if (row->total) {
+	if (row == &s->total) {
 		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
 		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions)
 			: buf_printf(to, "\"%ss\":%zu", by_names[by], s->norder);
@@ -76,7 +76,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	r |= json_figures(s, to, row);
 	if (row->session)
 		r |= json_session(s, to, row->session);
-	if (row->figures.restarts && !row->total)
+	if (row->figures.restarts && row != &s->total)
 		r |= json_format(to, ",\"restarts\":%u", row->figures.restarts);
 	/* Parts are written only if they have all usage: not with --since or --before, and not after a ledger was read. */
 	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0 && !s->tool->entries)

@@ -109,11 +109,11 @@ tick(struct watch *w, uint64_t now, bool quiet)
 	if (usage_quiet(t->usage, since, &next) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
-	if (t->prom.wanted)
+	if (t->options->format == FORMAT_PROM)
 		prom_write(t, false);
 	if (next > 0)
 		return (next + QUIET_US > now ? next + QUIET_US : now) + 1;
-	return t->prom.wanted ? now + QUIET_US / 2 : 0;
+	return t->options->format == FORMAT_PROM ? now + QUIET_US / 2 : 0;
 }
 
 static void
@@ -152,7 +152,7 @@ finish(struct watch *w, int status)
 	if (usage_sort(t->usage) < 0)
 		tool_fail(t, "out of memory");
 	alerts_check(t);
-	if (t->prom.wanted)
+	if (t->options->format == FORMAT_PROM)
 		prom_write(t, true);
 	if (t->options->summary && !t->options->frame.output)
 		meter_hide(t);
@@ -231,10 +231,10 @@ int
 tool_run(const struct options *o)
 {
 	static const int signals[] = {SIGWINCH, 0};
-	struct tool t = {.options = o, .prom = {.wanted = o->format == FORMAT_PROM}};
+	struct tool t = {.options = o};
 	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session,
 		.signals = o->meter ? signals : NULL, .inputs = o->inputs,
-		.lost = "messages were lost: figures may be too low from here on", .replaces = t.prom.wanted && o->frame.output,
+		.lost = "messages were lost: figures may be too low from here on", .replaces = o->format == FORMAT_PROM && o->frame.output,
 		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .begin = begin, .message = message, .event = event,
 		.end = end, .tick = tick, .signal = redraw, .aside = aside, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
 	int status;

@@ -262,7 +262,6 @@ summary_make(struct summary *s)
 {
 	int r = usage_sort(s->tool->usage);
 
-	s->total.total = true;
 	if (r == 0)
 		r = s->tool->options->by == BY_SESSION ? make_sessions(s) : make_groups(s);
 	if (r == 0 && s->tool->options->sort != SORT_DATE)

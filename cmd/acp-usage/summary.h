@@ -10,7 +10,6 @@ struct summary_row {
 	const struct usage_session *session; /* NULL: a group, or the total */
 	int64_t key;      /* of a group: a name's number, or a day */
 	unsigned depth;   /* 0 for a session, 1 for its sub-agents, and so on */
-	bool total;
 	bool used;        /* of a model: it has something to show, not only the mark of a lower bound */
 	struct usage_figures figures;
 };

@@ -54,28 +54,22 @@ put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum
 	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_sum_put(sums, type, to);
 }
 
-static bool
-begins_with(const struct usage_session *s, const struct usage_session *other)
-{
-	return s->id_length > other->id_length && memcmp(s->id, other->id, other->id_length) == 0;
-}
-
 static int
 put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 {
-	const struct usage_session *session = row->session;
+	const struct usage_session *session = row->session, *parent = session ? session->parent : NULL;
 	struct slice title = session ? usage_name(s->tool->usage, session->title) : slice_of("");
 	SCOPED struct buf name = {0};
 	int r;
 
-	if (row->total) {
+	if (row == &s->total) {
 		if (s->tool->options->by == BY_SESSION)
 			return buf_printf(to, "total of %zu", s->sessions);
 		return buf_printf(to, "total of %zu %s%s", s->norder, by_names[s->tool->options->by], s->norder == 1 ? "" : "s");
 	}
 	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
 	/* The id of a child may begin with its parent's id; then its title says more. */
-	if (session && !(title.n && session->parent && begins_with(session, session->parent)))
+	if (session && !(title.n && parent && strncmp(session->id, parent->id, parent->id_length) == 0))
 		r |= put_session(to, s->tool, session);
 	else if (session)
 		r |= buf_add(to, "-", 1);

@@ -60,7 +60,6 @@ struct options {
 
 /* -f prom: what the metrics count besides the sessions. */
 struct prom {
-	bool wanted;
 	uint64_t *stops;   /* how many turns ended with each stop reason, by its name's number */
 	size_t nstops;
 	struct usage_sums *models; /* tokens of each model, by its name's number */

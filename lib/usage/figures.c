@@ -14,6 +14,15 @@ usage_money_put(const struct usage *u, const struct usage_money *m, struct buf *
 	return -((usage_cost_is_bound(m) && buf_add_string(to, ">=")) || decimal_put_money(m->amount, usage_name(u, m->currency), to));
 }
 
+const struct usage_money *
+usage_figures_cost(const struct usage *u, const struct usage_figures *f, const char *currency)
+{
+	for (size_t i = 0; i < f->ncosts; i++)
+		if (slice_is(usage_name(u, f->costs[i].currency), currency))
+			return &f->costs[i];
+	return NULL;
+}
+
 int
 usage_figures_add(const struct usage *u, struct usage_figures *to, const struct usage_figures *f)
 {

@@ -14,15 +14,12 @@ static struct name *
 add_name(struct usage *u, struct slice plain)
 {
 	struct name *n, **numbered;
-	size_t room;
+	size_t number = u->nnames + 1;
 
-	if (u->nnames + 1 >= u->room) {
-		room = u->room ? u->room * 2 : 64;
-		numbered = realloc(u->numbered, room * sizeof(*numbered));
-		if (!numbered)
+	if ((number & (number - 1)) == 0) {
+		if (!(numbered = realloc(u->numbered, 2 * number * sizeof(*numbered))))
 			return NULL;
 		u->numbered = numbered;
-		u->room = room;
 	}
 	n = calloc(1, sizeof(*n) + plain.n + 1);
 	if (!n)
@@ -34,9 +31,9 @@ add_name(struct usage *u, struct slice plain)
 		free(n);
 		return NULL;
 	}
-	n->number = (uint32_t)++u->nnames;
-	u->numbered[n->number] = n;
-	return n;
+	n->number = (uint32_t)number;
+	u->nnames = number;
+	return u->numbered[number] = n;
 }
 
 uint32_t

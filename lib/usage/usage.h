@@ -373,6 +373,8 @@ void usage_figures_free(struct usage_figures *);
 /* These two functions add figures, or an amount, to `to`. 0, or -1 out of memory. */
 int usage_figures_add(const struct usage *, struct usage_figures *to, const struct usage_figures *);
 int usage_figures_money(const struct usage *, struct usage_figures *to, const struct usage_money *);
+/* The cost in this currency, or NULL. */
+const struct usage_money *usage_figures_cost(const struct usage *, const struct usage_figures *, const char *currency);
 /* Adds a tally of a part. billed: as the use of its model; else as a share of its session. 0, or -1 out of memory. */
 int usage_figures_tally(const struct usage *, const struct usage_session *, const struct usage_part *, const struct usage_tally *,
 	bool billed, struct usage_figures *to);

@@ -40,7 +40,7 @@ struct usage {
 	struct name *names;
 	struct name **numbered;
 	struct name *recent[NAMES_RECENT]; /* the names that were asked for last, by their length and last byte */
-	size_t nnames, room, nkind[USAGE_NAMES];
+	size_t nnames, nkind[USAGE_NAMES];
 	struct agent *agents;          /* the first stands for an unknown agent */
 	size_t nagents;
 	uint32_t agent;                /* the agent of what is being read: an index of `agents` */
