@@ -117,7 +117,8 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		clock_rings(t);
 	/* Only the side that ends first is the reason: the frame then ends the other side, too. */
 	if (e->kind == FRAME_EOF && !t->end_reason)
-		t->end_reason = e->from == ACP_CLIENT ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended" : "the stream has ended";
+		t->end_reason = e->from == ACP_CLIENT ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended"
+			: "the stream has ended";
 }
 
 /* Forwards held responses, and responds with an error to prompts that wait. */

@@ -127,7 +127,8 @@ fill_message(void *arg, const struct message *message, const struct usage_report
 	uint64_t used;
 	int e = 0;
 
-	if (r.what == USAGE_UPDATE && r.has_used && s && s->noted & USAGE_NOTE_LIFETIME && usage_turn_context(t->usage, s, &used) && used < r.used) {
+	if (r.what == USAGE_UPDATE && r.has_used && s && s->noted & USAGE_NOTE_LIFETIME && usage_turn_context(t->usage, s, &used)
+		&& used < r.used) {
 		e = fill_used(t->watch->stream, message, used);
 		r.used = used;
 	}
