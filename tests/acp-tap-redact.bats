@@ -107,6 +107,10 @@ becomes() {
 @test "elements of XML with attributes, strings of SQL with blanks and two quotes, short strings of the environment" {
 	becomes '{"a":"<password encrypted=\"false\">pw</password> <password/>a</b>"}' \
 		'{"a":"<password encrypted=\"false\"><redacted></password> <password/>a</b>"}' 1
+	becomes '{"a":"<db.password>pw</db.password> <m:api.key>k</m:api.key>"}' \
+		'{"a":"<db.password><redacted></db.password> <m:api.key><redacted></m:api.key>"}' 2
+	becomes '{"a":"echo \"machine h login joe password pw1\n\" >~/.netrc; the machine of my login joe password pw1"}' \
+		'{"a":"echo \"machine h login joe password <redacted>\n\" >~/.netrc; the machine of my login joe password pw1"}' 1
 	becomes '{"a":"ALTER USER x PASSWORD '"'correct horse'"'; identified by '"'it''s-Secret 9'"'; the password '"'of a user'"'"}' \
 		'{"a":"ALTER USER x PASSWORD '"'<redacted>'"'; identified by '"'<redacted>'"'; the password '"'of a user'"'"}' 2
 	becomes '{"a":"API_KEY=\"abc\" B_KEY=\"\" x\nDB_PASSWORD: '"'db'"'\nthe API_KEY: \"abc\""}' \

@@ -242,9 +242,9 @@ element_name(const struct search *t, size_t i)
 		from--;
 	if (from == 0 || t->text.p[from - 1] != '<' || t->text.p[i - 1] == '/')
 		return slice(NULL, 0);
-	end = skip_chars(t, from, WORD, "");
+	end = skip_chars(t, from, WORD, ".");
 	if (search_at(t, end) == ':')
-		end = skip_chars(t, from = end + 1, WORD, "");
+		end = skip_chars(t, from = end + 1, WORD, ".");
 	/* Words without attributes are prose or code, and no tag. */
 	if (end < i && !(byte_is_space(t->text.p[end]) && memchr(t->text.p + end, '=', i - end)))
 		return slice(NULL, 0);
@@ -271,7 +271,7 @@ find_element(struct search *t, size_t i)
 	return to > from ? redact_text_hit(t, from, to, REDACT_NAME) : 0;
 }
 
-/* The last word before *i, without white space. Sets *i to its beginning. */
+/* The last word before *i, without a quote or bracket before it. Sets *i to what follows the white space before it. */
 static struct slice
 previous_word(const struct search *t, size_t *i)
 {
@@ -282,7 +282,7 @@ previous_word(const struct search *t, size_t *i)
 	for (from = end; from > 0 && end - from < NEAR && (unsigned char)t->text.p[from - 1] > ' '; from--)
 		;
 	*i = from;
-	return slice(t->text.p + from, end - from);
+	return word_to(t, end);
 }
 
 /* Finds VALUE in a netrc's "machine HOST login USER password VALUE", and in SQL's PASSWORD 'VALUE' and IDENTIFIED BY 'VALUE'. */
