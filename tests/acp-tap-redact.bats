@@ -53,6 +53,11 @@ becomes() {
 		'{"list":[{"name":"API_TOKEN","description":"d","value":@},{"name":"HOME","value":"y"}]}' 1
 }
 
+@test "a value is a secret by the name beside it, whichever comes first" {
+	becomes '{"a":[{"value":"x","name":"API_TOKEN"},{"value":"y","key":"password"},{"value":"z","name":"HOME"}]}' \
+		'{"a":[{"value":@,"name":"API_TOKEN"},{"value":@,"key":"password"},{"value":"z","name":"HOME"}]}' 2
+}
+
 @test "arguments: after an option of such a name, and after its =" {
 	becomes '{"args":["--api-key","x","--token=x y","-v","--port","80","TOKEN_FILE","DB_PASSWORD=a b"]}' \
 		'{"args":["--api-key",@,"--token=<redacted>","-v","--port","80","TOKEN_FILE","DB_PASSWORD=<redacted>"]}' 3
@@ -73,6 +78,7 @@ becomes() {
 		'{"command":["curl","-u","bob","--user","$A:$B","-o","a:b"]}' 0 ~~
 	becomes '{"a":"curl -su bob:pw h; sort -su a:b"}' '{"a":"curl -su bob:<redacted> h; sort -su a:b"}' 1
 	becomes '{"command":["curl","-u","bob:pw/AKIAABCDEFGHIJKLMNOP"]}' '{"command":["curl","-u","bob:<redacted>"]}' 1
+	becomes '{"command":["curl","-u","bob\u003apw:x"]}' '{"command":["curl","-u","bob\u003a<redacted>"]}' 1
 }
 
 @test "URLs: user information, and parameters that grant access" {
@@ -143,8 +149,9 @@ becomes() {
 	END
 }
 
-@test "names compare unescaped" {
+@test "names compare unescaped, and so do values that decide whether they are secrets" {
 	becomes '{"to\u006ben":"x","\u0048eaders":{"a":"b"}}' '{"to\u006ben":@,"\u0048eaders":{"a":@}}' 2
+	becomes '{"auth":"am9lOn\/\/MTIz","b":{"auth":"am\u0039lOnNlY3JldA=="}}' '{"auth":@,"b":{"auth":@}}' 2
 }
 
 # secret PREFIX N [CHARACTERS]: makes one that is like no other, notes it and prints it.
@@ -510,10 +517,17 @@ shown() {
 	refute_output --partial 'Task 3'
 }
 
-@test "--redact=text: ids with blanks stay ids" {
-	echo '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"my words"}}' >in
+@test "--redact=text: what a user has entered in a form is text, whatever the names of the fields" {
+	echo '{"jsonrpc":"2.0","id":1,"result":{"content":{"model":"hunter2","mode":"x","id":"y","more":["z"],"n":5},"action":"accept"}}' >in
 	run -0 --separate-stderr acp-tap --redact=text -f raw in
-	assert_output '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"<redacted>"}}'
+	r='"<redacted>"'
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"content":{"model":'$r',"mode":'$r',"id":'$r',"more":['$r'],"n":5},"action":"accept"}}'
+}
+
+@test "--redact=text: ids with blanks stay ids" {
+	echo '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"my words","mode":"my\nwords"}}' >in
+	run -0 --separate-stderr acp-tap --redact=text -f raw in
+	assert_output '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"<redacted>","mode":"<redacted>"}}'
 }
 
 @test "the last quote of a secret is the one that is not escaped" {

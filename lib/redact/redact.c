@@ -33,9 +33,9 @@ struct context {
 	enum redact_kind kind; /* by which rule it is in this zone */
 	struct slice key;      /* its member's name, unescaped; p NULL in an array */
 	bool object;           /* it is an object (set when the walk enters it) */
-	enum zone next;        /* the zone of the value after its latest string, an option or the "name" of a pair */
+	enum zone next;        /* the zone of the string after its latest one, an option; of an object: of its "value", by its "name" */
 	uint32_t commands;     /* of an array: the commands that its strings, or a "command" beside it, name (redact_commands) */
-	bool asked;            /* of an object: `commands` is set, for its "args" */
+	bool asked;            /* of an object: `commands` and `next` are set */
 };
 
 /* Members of ACP and JSON-RPC whose values are ids or words of the protocol, not texts. */
@@ -184,46 +184,67 @@ is_schema(struct slice object)
 
 /* The zone of a value by its member's name. value points at it in the JSON text `in`. ZONE_OPEN where it is no secret. */
 static enum zone
-zone_of_member(struct slice name, struct slice in, const char *value)
+zone_of_member(struct redact *r, struct slice name, struct slice in, const char *value)
 {
 	static const enum zone zones[] = {[REDACT_NAME_NONE] = ZONE_OPEN, [REDACT_NAME_TOKEN] = ZONE_TOKEN,
 		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_VARIABLE] = ZONE_NAMED, [REDACT_NAME_PAIR] = ZONE_NAMED,
 		[REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
 	enum redact_name meaning = redact_name(name);
 	struct json_iter it = {.in = in, .at = value};
-	struct slice v;
+	struct slice v, plain;
 
 	if (meaning == REDACT_NAME_NONE || meaning == REDACT_NAME_ALL || meaning == REDACT_NAME_LIST)
 		return zones[meaning];
 	v = json_value(&it);
 	if (*value == '{' && is_schema(v))
 		return ZONE_SCHEMA;
-	if (*value == '"' && !redact_is_secret(name, slice(v.p + 1, v.n - 2)))
+	plain = json_text(v, &r->value);
+	if (plain.p && !redact_is_secret(name, plain))
 		return ZONE_OPEN;
 	return meaning == REDACT_NAME_PAIR && *value != '"' ? ZONE_OPEN : zones[meaning];
 }
 
+/* If the member is "args" or "value", reads the members of its object that decide about these two; they may come later. */
 static void
-context_of_member(const struct redact *r, const struct context *container, const struct json_iter *it, struct context *c)
+ask(struct redact *r, struct slice member, struct slice object, struct context *c)
+{
+	struct slice name;
+
+	if (c->asked || !(slice_is(member, "args") || slice_is(member, "value")))
+		return;
+	c->asked = true;
+	name = json_get(object, "name");
+	c->commands = redact_commands(json_text(json_get(object, "command"), &r->value));
+	name = json_text(name.p ? name : json_get(object, "key"), &r->value);
+	if (name.p && redact_is_secret(name, slice(NULL, 0)))
+		c->next = ZONE_NAMED;
+}
+
+static void
+context_of_member(struct redact *r, struct context *container, const struct json_iter *it, struct context *c)
 {
 	static const char *const examples[] = {"default", "const", "enum", "example", "examples", "value"};
 	bool pair = container->zone == ZONE_LIST || container->zone == ZONE_PAIR;
 	enum zone by_name;
 
+	ask(r, c->key, it->in, container);
 	*c = (struct context){.zone = container->zone, .kind = container->kind, .key = c->key};
+	if (*it->at == '[' && slice_is(c->key, "args"))
+		c->commands = container->commands;
 	if (pair)
 		c->zone = container->zone == ZONE_PAIR && *it->at == '"' && slice_is(c->key, "name") ? ZONE_OPEN : ZONE_SECRET;
 	else if (container->zone == ZONE_SCHEMA)
 		c->zone = is_one_of(c->key, examples, sizeof(examples) / sizeof(*examples)) ? ZONE_NAMED : ZONE_SCHEMA;
 	else if (container->zone == ZONE_SECRET || container->zone == ZONE_NAMED)
 		return;
-	else if ((by_name = zone_of_member(c->key, it->in, it->at)) != ZONE_OPEN)
+	else if ((by_name = zone_of_member(r, c->key, it->in, it->at)) != ZONE_OPEN)
 		*c = (struct context){.zone = by_name, .key = c->key,
 			.kind = by_name == ZONE_LIST || redact_is_variable(c->key) ? REDACT_ENVIRONMENT : REDACT_NAME};
 	else if (container->next && slice_is(c->key, "value"))
 		c->zone = container->next;
-	else if (r->all_texts && container->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
-		c->zone = ZONE_FREE;
+	else if (r->all_texts && container->zone == ZONE_OPEN && (is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)) ||
+			(*it->at == '{' && slice_is(c->key, "content") && json_get(it->in, "action").p)))
+		c->zone = ZONE_FREE; /* the "content" beside an "action" is what a user has entered in a form */
 }
 
 static void
@@ -238,15 +259,12 @@ context_of_element(const struct context *container, const char *value, struct co
 		*c = (struct context){.zone = container->next, .kind = REDACT_ARGUMENT};
 }
 
-/* The zone of the value after a string: the name of a pair, or an option in an array. Notes the commands that an array names. */
+/* The zone of the value after a string in an array, which may be an option. Notes the commands that the array names. */
 static enum zone
 zone_after(struct context *container, struct slice plain)
 {
-	enum redact_name next;
+	enum redact_name next = redact_option_next(plain, container->commands);
 
-	if (container->object)
-		return redact_is_secret(plain, slice(NULL, 0)) ? ZONE_NAMED : ZONE_OPEN;
-	next = redact_option_next(plain, container->commands);
 	if (!memchr(plain.p, ' ', plain.n))
 		container->commands |= redact_commands(plain);
 	return next == REDACT_NAME_PAIR ? ZONE_LOGIN : next == REDACT_NAME_SECRET ? ZONE_NAMED : ZONE_OPEN;
@@ -254,7 +272,7 @@ zone_after(struct context *container, struct slice plain)
 
 /* Is the string an id or a word of the protocol, not a text? Only an id may have blanks. */
 static bool
-is_word(const struct context *c, struct slice string)
+is_word(struct redact *r, const struct context *c, struct slice string)
 {
 	struct slice key = c->key;
 
@@ -262,10 +280,11 @@ is_word(const struct context *c, struct slice string)
 		return false;
 	if (slice_is(key, "id") || (key.n > 2 && memcmp(key.p + key.n - 2, "Id", 2) == 0))
 		return true;
-	for (size_t i = 1; i + 1 < string.n; i++)
+	string = json_text(string, &r->value);
+	for (size_t i = 0; i < string.n; i++)
 		if ((unsigned char)string.p[i] <= ' ')
 			return false;
-	return true;
+	return string.p;
 }
 
 /* --- the walk --- */
@@ -287,40 +306,42 @@ hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redac
 	return redact_hit(r, r->n, h, kind);
 }
 
-/* Finds the password of a string user:password. `first` is the index of the string's first hit. */
+/* Finds the password in user:password, the unescaped text of a string. */
 static int
-hit_password(struct redact *r, const struct walk *w, size_t first, struct slice value)
+hit_password(struct redact *r, struct slice plain)
 {
-	const char *end = value.p + value.n - 1, *colon = memchr(value.p, ':', value.n);
-	struct slice password = colon ? slice_between(colon + 1, end) : slice(end, 0);
+	const char *colon = memchr(plain.p, ':', plain.n);
+	size_t from = colon ? (size_t)(colon + 1 - plain.p) : plain.n;
+	struct slice password = slice(plain.p + from, plain.n - from);
 
 	if (redact_is_reference(password) || slice_is(password, "<redacted>"))
 		return 0;
-	return redact_hit(r, first, (struct redact_hit){.from = (size_t)(password.p - w->origin), .to = (size_t)(end - w->origin)},
-		REDACT_ARGUMENT);
+	return redact_hit(r, r->n, (struct redact_hit){.from = from, .to = plain.n}, REDACT_ARGUMENT);
 }
 
 static int
 walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct context *container)
 {
 	uint32_t commands = container ? container->commands : 0;
+	bool array = container && !container->object;
 	size_t first = r->n;
-	struct slice plain;
+	struct slice plain = {0};
 
-	if (container && !container->object)
+	if (array)
 		container->next = ZONE_OPEN;
 	if (c->zone == ZONE_TOKEN || c->zone == ZONE_NAMED || c->zone == ZONE_SECRET || c->zone == ZONE_LIST)
 		return hit_whole(r, w, value, c->kind);
-	if (container && (!container->object || slice_is(c->key, "name") || slice_is(c->key, "key"))) {
+	if (array) {
 		plain = json_text(value, &r->value);
 		if (!plain.p)
 			return -1;
 		container->next = zone_after(container, plain);
 	}
-	if (r->all_texts && !is_word(c, value))
+	if (r->all_texts && !is_word(r, c, value))
 		return hit_whole(r, w, value, REDACT_TEXT);
-	if (c->zone == ZONE_LOGIN && hit_password(r, w, first, value) < 0)
+	if (c->zone == ZONE_LOGIN && hit_password(r, plain) < 0)
 		return -1;
+	map_hits(r, first, slice(value.p + 1, value.n - 2), w->origin, false);
 	return r->n > first ? 0 : search_string(r, w, value, c->key.p ? NULL : &commands);
 }
 
@@ -356,12 +377,6 @@ walk_members(struct redact *r, const struct walk *w, struct json_iter *it, struc
 			return -1;
 		else
 			context_of_member(r, container, &inner, &member);
-		if (member.key.p && *inner.at == '[' && slice_is(member.key, "args")) {
-			if (!container->asked)
-				container->commands = redact_commands(json_text(json_get(inner.in, "command"), &r->value));
-			container->asked = true;
-			member.commands = container->commands;
-		}
 		if (walk_value(r, w, &inner, &member, container) < 0)
 			return -1;
 	}
