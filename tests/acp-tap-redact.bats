@@ -131,6 +131,20 @@ becomes() {
 	becomes '{"s":"not JSON: \"token\": \"a b c\", token = \"x\""}' '{"s":"not JSON: \"token\": \"<redacted>\", token = \"x\""}' 1
 }
 
+@test "JSON in a chunk, and in the output of a terminal" {
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S","update":%s}}\n' \
+		'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"{\"env\":{\"A\":\"pw1\"},\"secret\":42,\"b\":\"c\"}"}}' \
+		'{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":"'"$(printf '[{"name":"A","headers":{"B":"pw2"}},{"pin":"{\\"secret\\":43}"}]\n' | base64 -w 0)"'"}' >in
+	acp-tap --redact -f raw in >out 2>err
+	assert_equal "$(jq -r '.params.update.content.text // empty' out)" '{"env":{"A":"<redacted>"},"secret":"<redacted>","b":"c"}'
+	assert_equal "$(jq -r '.params.update.data // empty' out | base64 -d)" '[{"name":"A","headers":{"B":"<redacted>"}},{"pin":"{\"secret\":\"<redacted>\"}"}]'
+	assert_equal "$(cat err)" 'acp-tap: redacted 4 values in 2 messages: 2 by name, 2 environment'
+	for tool in 'acp-tap --fold' 'acp-tap --no-fold' 'acp-export -f markdown'; do
+		COLUMNS=200 run -0 --separate-stderr $tool --redact in
+		refute_output --partial pw
+	done
+}
+
 @test "ordinary texts and counts are left alone" {
 	while read -r params; do
 		becomes "$params" "$params" 0 ~~

@@ -116,12 +116,21 @@ is_json(struct slice text)
 		json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_NONE;
 }
 
+/* Finds secrets in a text after its first `before` bytes: in JSON by the names of members. As redact_text. */
+static int
+search_text(struct redact *r, struct slice text, size_t before)
+{
+	struct slice rest = slice(text.p + before, text.n - before);
+
+	return is_json(rest) ? walk(r, rest, 1) : redact_text(r, text, before, NULL);
+}
+
 /* Finds secrets in the next part of a stream, which `both` has after the tail of the part before. Keeps the new tail. */
 static int
 search_next(struct redact *r, const struct buf *both)
 {
 	struct buf *tail = &r->stream->tail;
-	int open = redact_text(r, buf_slice(both), tail->n, NULL);
+	int open = search_text(r, buf_slice(both), tail->n);
 	size_t from = both->n > TAIL ? both->n - TAIL : 0;
 
 	tail->n = 0;
@@ -135,14 +144,14 @@ static int
 search_chunk(struct redact *r, const struct walk *w, struct slice string)
 {
 	struct buf *both = &r->plain[w->nest];
-	size_t first = r->n;
+	size_t first = r->n, before = r->stream->tail.n;
 	int e;
 
 	both->n = 0;
 	if (buf_add_slice(both, buf_slice(&r->stream->tail)) < 0 || json_unescape(string, both) < 0)
 		return -1;
 	e = search_next(r, both);
-	map_hits(r, first, slice(string.p + 1, string.n - 2), w->origin, false);
+	map_hits(r, first, slice(string.p + 1, string.n - 2), w->origin, is_json(slice(both->p + before, both->n - before)));
 	return e;
 }
 
@@ -554,7 +563,7 @@ int
 redact_plain(struct redact *r, struct slice text, size_t before, struct slice *result)
 {
 	r->n = r->hits.n = 0;
-	return redact_text(r, text, before, NULL) < 0 ? -1 : replace(r, slice(text.p + before, text.n - before), result);
+	return search_text(r, text, before) < 0 ? -1 : replace(r, slice(text.p + before, text.n - before), result);
 }
 
 int
