@@ -217,16 +217,19 @@ zone_of_member(struct redact *r, struct slice name, struct slice in, const char 
 static void
 ask(struct redact *r, struct slice member, struct slice object, struct context *c)
 {
-	struct slice name;
+	struct json_iter it = {.in = object};
+	struct slice key, value;
 
 	if (c->asked || !(slice_is(member, "args") || slice_is(member, "value")))
 		return;
 	c->asked = true;
-	name = json_get(object, "name");
-	c->commands = redact_commands(json_text(json_get(object, "command"), &r->value));
-	name = json_text(name.p ? name : json_get(object, "key"), &r->value);
-	if (name.p && redact_is_secret(name, slice(NULL, 0)))
-		c->next = ZONE_NAMED;
+	while (json_next(&it, &key, &value)) {
+		if (json_string_is(key, "command"))
+			c->commands = redact_commands(json_text(value, &r->value));
+		else if ((json_string_is(key, "name") || json_string_is(key, "key")) &&
+			redact_is_secret(json_text(value, &r->value), slice(NULL, 0)))
+			c->next = ZONE_NAMED;
+	}
 }
 
 static void
