@@ -433,6 +433,11 @@ teardown() {
 	assert_equal "$(seen 6)" '3 6 '
 	usage '7,"cost":{"amount":3,"currency":"USD"}'
 	assert_equal "$(seen 7)" '7 '
+	# In version 2, null clears the cost, which does not come back for who comes late.
+	say "${init/:1\}/:2\}}"
+	usage '8,"cost":null'
+	usage 9
+	assert_equal "$(seen 9)" '8 9 '
 	ends
 }
 

@@ -6,7 +6,7 @@ control_setup() {
 	cat >agent.jq <<-'EOS'
 		def up($s; $u): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $s, update: $u}};
 		def usage($s; $n): up($s; {sessionUpdate: "usage_update", used: $n, size: 100});
-		def one: if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: ({protocolVersion: 1} + if .params.clientInfo then {agentInfo: {name: "a", version: "3"}} else {} end)}
+		def one: if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: ({protocolVersion: (.params.protocolVersion // 1)} + if .params.clientInfo then {agentInfo: {name: "a", version: "3"}} else {} end)}
 		elif .method == "session/new" then {jsonrpc: "2.0", id: .id, result: {sessionId: .params.cwd}}, usage(.params.cwd; 1)
 		elif .method == "use" then usage(.params.session; .params.used)
 		elif .method == "tell" then up(.params.session; .params.update)

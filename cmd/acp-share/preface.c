@@ -96,6 +96,14 @@ scan(const struct passed *p)
 	return m;
 }
 
+static bool
+is_v2(const struct preface *p)
+{
+	uint64_t version;
+
+	return json_u64(json_get(scan(&p->hello.last).result, acp_protocol_version), &version) && version == 2;
+}
+
 static void
 forget(struct exchange *e)
 {
@@ -205,7 +213,8 @@ see_item(struct preface *p, struct open_session *s, int part, const struct messa
 	struct slice update = several ? json_get(m->msg.params, acp_update) : slice(NULL, 0);
 	struct slice id = json_get_string(update, part == ACP_PART_CALL ? "toolCallId" : acp_session_id);
 	bool over = part == ACP_PART_CALL && session_status_is_final(json_get(update, "status"));
-	bool costs = part == ACP_PART_USAGE && json_type(json_path(m->msg.params, "update.cost")) == JSON_OBJECT;
+	enum json_type cost = part == ACP_PART_USAGE ? json_type(json_path(m->msg.params, "update.cost")) : JSON_NONE;
+	bool costs = cost == JSON_OBJECT || (cost == JSON_NULL && is_v2(p)); /* in version 2, null clears the cost */
 	bool works = part == ACP_PART_STATE && !json_string_is(json_path(m->msg.params, acp_update_state), acp_idle);
 	bool adds = works || (part == ACP_PART_USAGE && !costs);
 	struct item *i = find_item(s, part, id);
@@ -340,8 +349,7 @@ see_request(struct preface *p, enum acp_method what, const struct message *m)
 static bool
 ends_turn(const struct preface *p, const struct message *m, uint64_t number)
 {
-	uint64_t version;
-	bool v2 = json_u64(json_get(scan(&p->hello.last).result, acp_protocol_version), &version) && version == 2;
+	bool v2 = is_v2(p);
 	struct msg older;
 
 	for (const struct waiting *w = p->waiting; w && w->request.number < number; w = w->next) {
