@@ -2,6 +2,8 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
+#include <uthash.h>
+
 #include "cmd/acp-http/http.h"
 
 enum { COOKIES_MOST = 8 * 1024 }; /* bytes of all cookies: many servers take no longer header */
@@ -31,7 +33,6 @@ struct posts {
 	bool http1;                   /* the server does not speak HTTP/2 */
 	bool known;                   /* a transfer has begun: there may be an HTTP/2 connection */
 	struct transfer delete;       /* ends the connection */
-	char wrong[160];              /* why it is ended at once; or empty */
 };
 
 struct client {
@@ -49,7 +50,7 @@ struct client {
 	bool finishing;           /* acp-http has begun to end the connection */
 	bool in_order;            /* the connection has ended in order */
 	bool over;                /* nothing more comes from the server */
-	char why[256];            /* why the connection could not be made, or was lost */
+	char why[256];            /* why the connection could not be made, or was lost; or empty */
 	uint64_t received, last_moved; /* bytes from the server; what moved() was when exit_timer was last started */
 
 	/* transfer.c */
@@ -74,10 +75,8 @@ struct client {
 
 /* --- transfer.c: libcurl in the loop, and what the client's files share --- */
 
-/* The connection is over: the local peer's open requests get an error. why: a format; NULL: the connection ended in order. */
+/* The connection is over: the local peer's open requests get an error. why: a format; NULL: c->why, or the connection ended in order. */
 void client_over(struct client *, const char *why, ...) __attribute__((format(printf, 2, 3)));
-/* Lets the end of the connection take no longer than --grace. */
-void client_hurry(struct client *);
 /* Stores a cookie of a response. value: of Set-Cookie; NULL after the last one: writes new cookies to their file. */
 void client_cookie(struct client *, const char *value);
 /* Connects libcurl with the loop. 0, or -1. */
@@ -99,6 +98,36 @@ void transfer_end(struct client *, struct transfer *);
 /* The HTTP status of a transfer, or 0; and why a transfer failed (borrowed). */
 unsigned transfer_status(const struct transfer *);
 const char *transfer_reason(const struct transfer *, CURLcode);
+
+/* --- streams.c --- */
+
+/* An event stream: of a session, or of the connection (empty name). POSTs for the session wait until the stream is open. */
+struct stream {
+	struct client *client;
+	struct transfer get;
+	enum { STREAM_IDLE, STREAM_WANTED, STREAM_OPENING, STREAM_OPEN } state; /* idle: not used yet, or refused, or the session is closed */
+	bool closed;                  /* the server has closed the stream in order, and nothing was said about that */
+	bool paused;                  /* the local peer has no room */
+	bool blocked;                 /* while POSTs are started: a POST for the session is under way, or waits */
+	char why[80];                 /* why the stream could not be opened: the POSTs that wait for it fail; or empty */
+	struct buf line, data;        /* the beginning of a line; the data of an event */
+	uint64_t pause;               /* us before the stream is opened again */
+	struct loop_timer again, deadline;
+	bool opening;                 /* the deadline is that of the opening, not that of the requests of a lost stream */
+	uint64_t opened, lost;        /* the times when the stream was last opened, and last lost */
+	UT_hash_handle hh;
+	char name[];
+};
+
+/* Makes a transfer (transfer_new) for a session, or for the connection (empty name). */
+CURL *streams_transfer(struct client *, struct transfer *, const char *session, void (*done)(void *arg, CURLcode), void *arg);
+/* Finds or makes the stream of a session, or of the connection (empty name), but does not open the stream. NULL out of memory. */
+struct stream *stream_of(struct client *, struct slice name);
+/* Forwards a message of the server, and learns from it which sessions there are. May change the text. */
+void stream_message(struct client *, struct buf *text);
+/* Opens the streams that are wanted, ends those of closed sessions, and reads on where the local peer has room. */
+void streams_steer(struct client *);
+void streams_close(struct client *);
 
 /* --- posts.c --- */
 

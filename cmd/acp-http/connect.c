@@ -284,7 +284,7 @@ exit_timer_expired(void *arg)
 	uint64_t now = moved(c);
 
 	if (c->hurried)
-		client_over(c, *c->posts.wrong ? "%s" : NULL, c->posts.wrong);
+		client_over(c, NULL);
 	c->hurried = (int64_t)(now - c->last_moved) <= 0; /* a ping that is under way makes it less */
 	c->last_moved = now;
 	loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);

@@ -16,22 +16,14 @@ client_over(struct client *c, const char *why, ...)
 	if (c->over)
 		return;
 	c->over = true;
-	c->in_order = !why;
 	if (why) {
 		va_start(args, why);
 		vsnprintf(c->why, sizeof(c->why), why, args);
 		va_end(args);
 	}
-	link_down(&c->link, why ? c->why : "the connection was closed");
+	c->in_order = !*c->why;
+	link_down(&c->link, c->in_order ? "the connection was closed" : c->why);
 	loop_add_task(c->service.loop, &c->task);
-}
-
-void
-client_hurry(struct client *c)
-{
-	if (!c->left)
-		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
-	c->left = c->hurried = true;
 }
 
 /* --- cookies: a line "NAME=VALUE" each, kept in a file from one connection to the next --- */
