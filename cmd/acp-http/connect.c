@@ -150,8 +150,7 @@ receive_head(struct client *c, struct slice bytes)
 	*end = '\0';
 	if (!read_response(c, c->head.p))
 		return;
-	c->ws = (struct ws){.service = &c->service, .far = &c->far, .link = &c->link, .client = true};
-	ws_open(&c->ws);
+	ws_open(&c->ws, &c->far, &c->link);
 	connection_up(c);
 	before = (size_t)(end + 4 - c->head.p) - before;
 	ws_receive(&c->ws, slice(bytes.p + before, bytes.n - before));

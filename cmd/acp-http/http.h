@@ -123,19 +123,17 @@ enum {
 	WS_FAILED = 1011,
 };
 
-/* Zero it to begin; the owner sets the first group. */
 struct ws {
-	struct service *service;
-	const char *name;     /* for diagnostics */
-	struct endpoint *far;
-	struct link *link;    /* gets the messages */
-	bool client;          /* acp-http is the client, and masks its frames */
-
+	/* For the owner to read. */
 	uint16_t close_code;  /* in the remote peer's close frame; 0: none */
 	bool close_sent;
 	bool closed_by_us;    /* ws_finish began the close */
 	uint64_t control_bytes; /* of control frames, both ways */
+
 	/* Private. */
+	struct endpoint *far;
+	struct link *link;    /* gets the messages; NULL: no WebSocket yet */
+	bool client;          /* acp-http is the client, and masks its frames */
 	unsigned char head[14]; /* the header of a frame */
 	size_t nhead;         /* bytes of the header that have come */
 	uint64_t left;        /* bytes of the payload that have not come */
@@ -150,7 +148,7 @@ struct ws {
 };
 
 /* Begins to send pings, once the handshake is done. */
-void ws_open(struct ws *);
+void ws_open(struct ws *, struct endpoint *far, struct link *);
 void ws_close(struct ws *);
 void ws_receive(struct ws *, struct slice);
 void ws_send(struct ws *, struct slice text);

@@ -131,8 +131,7 @@ upgrade(struct exchange *x)
 		ch->kind = CHANNEL_WS;
 		ch->conn = c;
 		c->channel = ch;
-		c->ws = (struct ws){.service = &ch->server->service, .name = c->label, .far = &ch->far, .link = &c->link};
-		ws_open(&c->ws);
+		ws_open(&c->ws, &ch->far, &c->link);
 		exchange_free(x);
 	}
 }

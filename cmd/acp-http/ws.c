@@ -84,7 +84,7 @@ ws_finish(struct ws *ws, uint16_t code, const char *why)
 		return;
 	ws->closed_by_us = true;
 	send_close(ws, code, why);
-	loop_add_timer(ws->service->loop, &ws->beat, CLOSING);
+	loop_add_timer(ws->link->service->loop, &ws->beat, CLOSING);
 }
 
 /* Ends the output: the remote peer has to close its end in time. */
@@ -92,14 +92,14 @@ static void
 finish(struct ws *ws)
 {
 	endpoint_finish(ws->far);
-	loop_add_timer(ws->service->loop, &ws->beat, LINGER);
+	loop_add_timer(ws->link->service->loop, &ws->beat, LINGER);
 }
 
 /* Closes the connection because the remote peer has broken a rule. */
 static void
 fail(struct ws *ws, uint16_t code, const char *why)
 {
-	report(ws->service, ws->name, "%s: %s: closing the connection", acp_side_name(ws->link->remote), why);
+	report(ws->link->service, ws->link->name, "%s: %s: closing the connection", acp_side_name(ws->link->remote), why);
 	send_close(ws, code, why);
 	finish(ws);
 	link_down(ws->link, "the connection was lost");
@@ -107,21 +107,15 @@ fail(struct ws *ws, uint16_t code, const char *why)
 
 /* --- reading --- */
 
-static bool
-close_code_is_valid(unsigned code)
-{
-	return (code >= 3000 && code <= 4999) || (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006);
-}
-
 static void
 receive_close(struct ws *ws)
 {
 	const unsigned char *p = (const unsigned char *)ws->control.p;
 	unsigned code = ws->ready >= 2 ? (unsigned)(p[0] << 8 | p[1]) : WS_NO_STATUS;
+	bool known = (code >= 3000 && code <= 4999) || (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006);
 	char why[64];
 
-	if (ws->ready == 1 || (ws->ready >= 2 && !close_code_is_valid(code)) ||
-		(ws->ready > 2 && !json_utf8(slice((const char *)p + 2, ws->ready - 2)))) {
+	if (ws->ready == 1 || (ws->ready >= 2 && !known) || (ws->ready > 2 && !json_utf8(slice((const char *)p + 2, ws->ready - 2)))) {
 		fail(ws, WS_PROTOCOL, "an invalid close frame");
 		return;
 	}
@@ -149,7 +143,7 @@ end_frame(struct ws *ws)
 	} else if (opcode < OP_CLOSE && fin) {
 		ws->open = false;
 		if (ws->binary)
-			report(ws->service, ws->name, "%s: a binary message: ignored", acp_side_name(ws->link->remote));
+			report(ws->link->service, ws->link->name, "%s: a binary message: ignored", acp_side_name(ws->link->remote));
 		else if (!ws->link->down && !link_receive(ws->link, &ws->message))
 			fail(ws, WS_NOT_UTF8, "a message that is not UTF-8");
 		ws->message.n = 0;
@@ -212,7 +206,7 @@ add_payload(struct ws *ws, struct slice piece)
 {
 	struct buf *to = (ws->head[0] & 15) >= OP_CLOSE ? &ws->control : ws->binary || ws->link->down ? NULL : &ws->message;
 
-	if (to == &ws->message && piece.n > ws->service->options->limit - to->n) {
+	if (to == &ws->message && piece.n > ws->link->service->options->limit - to->n) {
 		fail(ws, WS_TOO_LONG, "a message longer than --max-line");
 		return;
 	}
@@ -262,7 +256,7 @@ static void
 beat(void *arg)
 {
 	struct ws *ws = arg;
-	uint64_t interval = ws->service->options->ping, acked = ws_acked(ws);
+	uint64_t interval = ws->link->service->options->ping, acked = ws_acked(ws);
 	bool busy = ws->far->out.queued > 0;
 
 	if (!endpoint_can_write(ws->far)) {
@@ -278,7 +272,7 @@ beat(void *arg)
 	else
 		ws->silent++;
 	if (ws->silent > (busy ? 1 : 0)) {
-		report(ws->service, ws->name, "%s: no sign of life for %" PRIu64 " ms: closing the connection",
+		report(ws->link->service, ws->link->name, "%s: no sign of life for %" PRIu64 " ms: closing the connection",
 			acp_side_name(ws->link->remote), (ws->silent + 1) * interval / 1000);
 		endpoint_abort(ws->far);
 		return;
@@ -287,7 +281,7 @@ beat(void *arg)
 	ws->last_acked = acked;
 	if (!ws->close_sent)
 		put_frame(ws, OP_PING, slice_of("acp"));
-	loop_add_timer(ws->service->loop, &ws->beat, interval ? interval : CLOSING);
+	loop_add_timer(ws->link->service->loop, &ws->beat, interval ? interval : CLOSING);
 }
 
 uint64_t
@@ -297,19 +291,18 @@ ws_acked(const struct ws *ws)
 }
 
 void
-ws_open(struct ws *ws)
+ws_open(struct ws *ws, struct endpoint *far, struct link *l)
 {
-	ws->heard = true;
-	ws->beat = (struct loop_timer){.expired = beat, .arg = ws};
-	if (ws->service->options->ping)
-		loop_add_timer(ws->service->loop, &ws->beat, ws->service->options->ping);
+	*ws = (struct ws){.far = far, .link = l, .client = l->remote == ACP_AGENT, .heard = true, .beat = {.expired = beat, .arg = ws}};
+	if (ws->link->service->options->ping)
+		loop_add_timer(ws->link->service->loop, &ws->beat, ws->link->service->options->ping);
 }
 
 void
 ws_close(struct ws *ws)
 {
-	if (ws->service)
-		loop_remove_timer(ws->service->loop, &ws->beat);
+	if (ws->link)
+		loop_remove_timer(ws->link->service->loop, &ws->beat);
 	buf_free(&ws->message);
 	buf_free(&ws->control);
 }
