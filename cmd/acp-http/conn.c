@@ -89,7 +89,7 @@ conn_free(struct conn *c)
 	loop_remove_timer(loop, &c->beat);
 	if (c->child.pid > 0) {
 		/* Leaves no process of the agent's group running. The number of the group stays valid until the agent is reaped. */
-		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
+		proc_signal(c->child.pid, c->agent == AGENT_ENDED ? SIGTERM : SIGKILL);
 		proc_guardian_remove(&s->guardian, c->child.pid);
 		loop_reap(loop, &c->child);
 	}
@@ -148,21 +148,21 @@ exit_timer_expired(void *arg)
 
 	if (c->server->service.leaving && c->channel)
 		endpoint_abort(&c->channel->far);
-	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
+	if (c->agent == AGENT_RUNS && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
 		/* The agent still reads the messages that its client has left. */
 		c->last_written = c->link.local.out.written;
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
-	} else if (!c->ended) {
-		if (!c->stopped)
+	} else if (c->agent < AGENT_ENDED) {
+		if (c->agent == AGENT_RUNS)
 			report(&c->server->service, c->label, "the agent did not end within the grace period: sending it SIGTERM");
-		proc_signal(c->child.pid, c->stopped ? SIGKILL : SIGTERM);
-		c->stopped = true;
+		proc_signal(c->child.pid, c->agent == AGENT_STOPPED ? SIGKILL : SIGTERM);
+		c->agent = AGENT_STOPPED;
 		loop_add_timer(loop, &c->exit_timer, AFTER_TERM);
 	} else if (c->link.local.paused && !c->link.down) {
 		/* The agent's output is still open because the remote peer is slow to read it. */
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	} else {
-		c->overdue = true;
+		c->agent = AGENT_OVERDUE;
 		endpoint_drain(&c->link.local);
 		endpoint_drain(&c->errors.in);
 	}
@@ -211,10 +211,10 @@ update(void *arg)
 		/* The agent can respond to nothing any more. */
 		link_fail(&c->link, "the agent has ended");
 		endpoint_finish(&c->link.local);
-		if (c->ended && !c->finished)
+		if (c->agent >= AGENT_ENDED && !c->finished)
 			finish(c);
 	}
-	if (c->link.local.finishing && !c->exit_timer.added && !c->stopped && !c->overdue) {
+	if (c->link.local.finishing && !c->exit_timer.added && c->agent == AGENT_RUNS) {
 		c->last_written = c->link.local.out.written;
 		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
 	}
@@ -222,7 +222,7 @@ update(void *arg)
 	if (c->finished && (c->profile == PROFILE_HTTP ? c->queued == 0
 			: c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far))))
 		conn_leave(c, "the agent has ended");
-	if (c->gone && (c->child.pid <= 0 || (c->ended && c->link.local_ended && !endpoint_can_read(&c->errors.in))))
+	if (c->gone && (c->child.pid <= 0 || (c->agent >= AGENT_ENDED && c->link.local_ended && !endpoint_can_read(&c->errors.in))))
 		conn_free(c);
 }
 
@@ -233,7 +233,7 @@ agent_ended(void *arg, int status)
 {
 	struct conn *c = arg;
 
-	c->ended = true;
+	c->agent = AGENT_ENDED;
 	c->status = status;
 	/* The agent's children may hold its pipes open. */
 	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);

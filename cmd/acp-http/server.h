@@ -48,9 +48,8 @@ struct conn {
 	char id[2 * ID_BYTES + 1];
 	char label[LABEL + 1];     /* the beginning of the id, for diagnostics: a client that knows the id can use the connection */
 	char prefix[sizeof(tool_name) + 2 + LABEL]; /* of the lines of the agent's standard error: "acp-http: LABEL" */
-	bool ended;                /* the agent has ended */
-	bool stopped;              /* acp-http has sent SIGTERM to the agent, after the grace period */
-	bool overdue;              /* the agent's pipes were still open a grace period after its end */
+	/* The agent. Stopped: it got SIGTERM, after the grace period; overdue: its pipes were still open a grace period after its end. */
+	enum { AGENT_RUNS, AGENT_STOPPED, AGENT_ENDED, AGENT_OVERDUE } agent;
 	int status;                /* the agent's, as waitpid has it */
 	uint64_t last_written;     /* bytes that had been written to the agent when exit_timer was last started */
 
