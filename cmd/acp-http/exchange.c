@@ -182,23 +182,18 @@ exchange_free(struct exchange *x)
 	free(x);
 }
 
-bool
-exchange_add(struct exchange *x, struct slice name, struct slice value)
-{
-	return x->head.n + name.n + value.n + 2 <= HEADERS && buf_add_slice(&x->head, name) == 0 && buf_add(&x->head, "", 1) == 0 &&
-		buf_add_slice(&x->head, value) == 0 && buf_add(&x->head, "", 1) == 0;
-}
-
-bool
-exchange_repeats(const struct exchange *x, const char *name)
+unsigned
+exchange_add(struct exchange *x, const char *name, struct slice value)
 {
 	static const char *const once[] = {"host", "content-length", "content-type", "authorization", "origin", "acp-connection-id",
 		"acp-session-id", "sec-websocket-key", "sec-websocket-version"};
+	size_t n = strlen(name) + 1;
 
 	for (size_t i = 0; i < sizeof(once) / sizeof(*once); i++)
-		if (strcmp(name, once[i]) == 0)
-			return exchange_header(x, name);
-	return false;
+		if (strcmp(name, once[i]) == 0 && exchange_header(x, name))
+			return 400;
+	return x->head.n + n + value.n + 1 <= HEADERS && buf_add(&x->head, name, n) == 0 && buf_add_slice(&x->head, value) == 0 &&
+		buf_add(&x->head, "", 1) == 0 ? 0 : 431;
 }
 
 const char *

@@ -11,6 +11,7 @@ read_request_line(struct exchange *x, char *method)
 {
 	char *target = method + strspn(method, header_name_bytes), *version;
 	size_t scheme;
+	unsigned status;
 
 	if (target == method || *target != ' ')
 		return 400;
@@ -24,7 +25,8 @@ read_request_line(struct exchange *x, char *method)
 	*version++ = '\0';
 	if (strcmp(version, "HTTP/1.1") != 0)
 		return strlen(version) == 8 && strncmp(version, "HTTP/", 5) == 0 ? 505 : 400;
-	return exchange_add(x, slice_of(":method"), slice_of(method)) && exchange_add(x, slice_of(":path"), slice_of(target)) ? 0 : 431;
+	status = exchange_add(x, ":method", slice_of(method));
+	return status ? status : exchange_add(x, ":path", slice_of(target));
 }
 
 /* Reads, and changes, "Name: value". 0, or a status. */
@@ -43,11 +45,9 @@ read_header(struct exchange *x, char *name)
 	nvalue = strlen(value);
 	while (nvalue > 0 && strchr(" \t", value[nvalue - 1]))
 		nvalue--;
-	if (exchange_repeats(x, name))
-		return 400;
 	if (strcmp(name, "connection") == 0 && strcasestr(value, "close"))
 		x->channel->last = true;
-	return exchange_add(x, slice(name, n), slice(value, nvalue)) ? 0 : 431;
+	return exchange_add(x, name, slice(value, nvalue));
 }
 
 /* Does a head consist of printable bytes, blanks and tabs, in lines that end with CR LF? */

@@ -35,17 +35,15 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *n
 {
 	struct exchange *x = exchange_of(user, frame->hd.stream_id);
 	struct slice n = slice((const char *)name, nname);
+	unsigned status;
 
 	(void)session;
 	(void)flags;
-	if (!x || x->headed || x->responded)
+	if (!x || x->headed || x->responded || slice_is(n, ":authority") || slice_is(n, ":scheme"))
 		return 0;
-	if (slice_is(n, ":authority") || slice_is(n, ":scheme"))
-		return 0;
-	if (exchange_repeats(x, n.p)) /* libnghttp2 puts a NUL after a name */
-		exchange_refuse(x, 400, "a header is repeated");
-	else if (!exchange_add(x, n, slice((const char *)value, nvalue)))
-		exchange_refuse(x, 431, "the headers are too long");
+	status = exchange_add(x, n.p, slice((const char *)value, nvalue)); /* libnghttp2 puts a NUL after a name */
+	if (status)
+		exchange_refuse(x, status, status == 400 ? "a header is repeated" : "the headers are too long");
 	return 0;
 }
 

@@ -152,10 +152,11 @@ struct channel {
 
 struct exchange *exchange_new(struct channel *, int32_t stream);
 void exchange_free(struct exchange *);
-/* Adds a header to the head of a request. False: the head is longer than HEADERS, or out of memory. */
-bool exchange_add(struct exchange *, struct slice name, struct slice value);
-/* Has this header come already, though it may come only once? */
-bool exchange_repeats(const struct exchange *, const char *name);
+/*
+ * Adds a header to the head of a request. 0, or the status of a refusal: 400: the header may come only once, and has come already; 431:
+ * the head is longer than HEADERS, or out of memory.
+ */
+unsigned exchange_add(struct exchange *, const char *name, struct slice value);
 /* The value of a header of the request (borrowed), or NULL. name: in small letters. */
 const char *exchange_header(const struct exchange *, const char *name);
 /* Adds a piece to the body of the request; refuses the request if the body is too long. */
