@@ -313,22 +313,12 @@ send_message(void *arg, const struct message *m)
 
 /* --- the URL --- */
 
-static bool
-has_part(CURLU *u, CURLUPart what)
-{
-	char *text = NULL;
-	bool has = curl_url_get(u, what, &text, 0) == CURLUE_OK;
-
-	curl_free(text);
-	return has;
-}
-
 static const struct scheme {
 	const char *name, *http;
 	enum profile profile;
 } schemes[] = {
 	{"ws", "http", PROFILE_WS}, {"wss", "https", PROFILE_WS}, {"http", "http", PROFILE_HTTP}, {"https", "https", PROFILE_HTTP},
-	{"tcp", "http", PROFILE_TCP},
+	{"tcp", "http", PROFILE_TCP}, {NULL, NULL, PROFILE_AUTO},
 };
 
 /* Sets the profile and c->url by --connect and --profile. NULL, or what is wrong. */
@@ -336,33 +326,28 @@ static const char *
 read_url(struct client *c, CURLU *u)
 {
 	static const char expected[] = "expected http://HOST[:PORT][/PATH], https://..., ws://..., wss://... or tcp://HOST:PORT";
-	size_t i = 0, n = strcspn(c->options->url, ":");
-	const struct scheme *s;
-	const char *wrong = NULL;
+	const char *url = c->options->url, *wrong = NULL;
+	const struct scheme *s = schemes;
+	CURLUcode code = curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME | CURLU_DISALLOW_USER);
+	size_t n = strcspn(url, ":");
 	char *port = NULL, *path = NULL;
 
-	while (i < sizeof(schemes) / sizeof(*schemes) && (strlen(schemes[i].name) != n || strncasecmp(schemes[i].name, c->options->url, n) != 0))
-		i++;
-	s = &schemes[i];
-	if (i == sizeof(schemes) / sizeof(*schemes) || strncmp(c->options->url + n, "://", 3) != 0 ||
-		curl_url_set(u, CURLUPART_URL, c->options->url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+	while (s->name && (strlen(s->name) != n || strncasecmp(s->name, url, n) != 0))
+		s++;
+	if (!s->name || strncmp(url + n, "://", 3) != 0 || (code && code != CURLUE_USER_NOT_ALLOWED))
 		return expected;
-	if (has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD))
+	if (code)
 		return "a user name and a password do not belong there: see --token-file and --header";
-	if (curl_url_get(u, CURLUPART_PORT, &port, 0) == CURLUE_OK ? atoi(port) == 0 : s->profile == PROFILE_TCP)
-		wrong = expected;
-	curl_free(port);
-	if (wrong || has_part(u, CURLUPART_FRAGMENT) ||
+	if ((curl_url_get(u, CURLUPART_PORT, &port, 0) == CURLUE_OK ? atoi(port) == 0 : s->profile == PROFILE_TCP) || strchr(url, '#') ||
 		curl_url_set(u, CURLUPART_SCHEME, s->http, 0) != CURLUE_OK || curl_url_get(u, CURLUPART_URL, &c->url, 0) != CURLUE_OK)
-		return expected;
-	if (s->profile == PROFILE_TCP && (has_part(u, CURLUPART_QUERY) || curl_url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK ||
-		strcmp(path, "/") != 0))
+		wrong = expected;
+	else if (s->profile == PROFILE_TCP &&
+		(strchr(url, '?') || curl_url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK || strcmp(path, "/") != 0))
 		wrong = "tcp has no path";
-	curl_free(path);
-	if (wrong)
-		return wrong;
 	c->profile = c->options->profile == PROFILE_AUTO ? s->profile : (enum profile)c->options->profile;
-	return NULL;
+	curl_free(port);
+	curl_free(path);
+	return wrong;
 }
 
 /* --- the client --- */

@@ -95,20 +95,6 @@ accept_one(void *arg, short revents)
 	}
 }
 
-/* Makes a listening socket. Its descriptor, or -1 with errno. */
-static int
-listen_at(const struct addrinfo *a)
-{
-	int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol), on = 1;
-
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
-		return fd;
-	return proc_close(fd);
-}
-
 static void
 say_where(struct server *s)
 {
@@ -134,14 +120,20 @@ open_listener(struct server *s)
 	static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
 	const char *address = s->options->address ? s->options->address : "127.0.0.1";
 	struct addrinfo *found;
-	int fd = -1, error = getaddrinfo(address, s->options->port, &hints, &found);
+	int fd = -1, on = 1, error = getaddrinfo(address, s->options->port, &hints, &found);
 
 	if (error) {
 		cli_warn(tool_name, "--listen %s:%s: %s", address, s->options->port, gai_strerror(error));
 		return EXIT_USAGE;
 	}
-	for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
-		fd = listen_at(a);
+	for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
+		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+		if (fd < 0)
+			continue;
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
+			fd = proc_close(fd);
+	}
 	freeaddrinfo(found);
 	if (fd < 0) {
 		cli_warn(tool_name, "--listen %s:%s: %s", address, s->options->port, strerror(errno));
@@ -215,18 +207,17 @@ listen_run(const struct options *o)
 	s.service = (struct service){.options = o, .leave = leave, .owner = &s};
 	if (status == 0)
 		status = open_tls(&s);
-	if (status == 0 && (proc_guardian_start(&s.guardian) < 0 || service_open(&s.service) < 0)) {
-		cli_warn(tool_name, "%s", strerror(errno));
-		status = EXIT_FAILED;
-	}
+	if (status == 0 && (proc_guardian_start(&s.guardian) < 0 || service_open(&s.service) < 0))
+		status = -1;
 	if (status == 0)
 		status = open_listener(&s);
 	if (status == 0) {
 		say_where(&s);
-		if (loop_run(s.service.loop) < 0) {
-			cli_warn(tool_name, "%s", strerror(errno));
-			status = EXIT_FAILED;
-		}
+		status = loop_run(s.service.loop);
+	}
+	if (status < 0) {
+		cli_warn(tool_name, "%s", strerror(errno));
+		status = EXIT_FAILED;
 	}
 	close_all(&s);
 	return s.service.signal ? 128 + s.service.signal : status;
