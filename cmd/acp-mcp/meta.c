@@ -39,45 +39,41 @@ meta_put(struct slice params, struct slice members, struct buf *to)
 	return r;
 }
 
-/* Appends an object without the members of these names. */
+/* Removes the members of these names: if there are any, the object becomes a copy in room. */
 static int
-put_without(struct slice object, const char *const *names, struct buf *to)
+strip(struct slice *object, const char *const *names, struct buf *room)
 {
-	struct json_iter i = {.in = object};
+	struct json_iter i = {.in = *object};
 	struct slice key, value;
-	const char *comma = "";
-	int r = buf_add(to, "{", 1);
+	bool any = false;
+	int r = buf_add(room, "{", 1);
 
 	while (json_next(&i, &key, &value)) {
-		if (json_string_in(key, names))
+		if (json_string_in(key, names)) {
+			any = true;
 			continue;
-		r |= buf_add_string(to, comma);
-		r |= buf_add_slice(to, slice_between(key.p, value.p + value.n));
-		comma = ",";
+		}
+		if (room->n > 1)
+			r |= buf_add(room, ",", 1);
+		r |= buf_add_slice(room, slice_between(key.p, value.p + value.n));
 	}
-	return r | buf_add(to, "}", 1);
-}
-
-static bool
-has_any(struct slice object, const char *const *names)
-{
-	while (*names && !json_get(object, *names).p)
-		names++;
-	return *names != NULL;
+	r |= buf_add(room, "}", 1);
+	if (any)
+		*object = buf_slice(room);
+	return r;
 }
 
 int
 meta_strip_envelope(struct slice *params, struct buf *room)
 {
 	static const char *const envelope[] = {mcp_key_version, mcp_key_capabilities, mcp_key_client, mcp_key_level, NULL};
-	struct slice meta = mcp_object(*params, mcp_meta);
+	struct slice old = mcp_object(*params, mcp_meta), meta = old;
 	SCOPED struct buf with = {0};
-	int r;
+	int r = strip(&meta, envelope, &with);
 
-	if (!has_any(meta, envelope))
-		return 0;
-	r = put_without(meta, envelope, &with);
-	r |= put_replaced(*params, meta, buf_slice(&with), room);
+	if (meta.p == old.p)
+		return r;
+	r |= put_replaced(*params, old, meta, room);
 	*params = buf_slice(room);
 	return r;
 }
@@ -86,13 +82,8 @@ int
 meta_strip_result(struct slice *result, struct buf *room)
 {
 	static const char *const newer[] = {"resultType", "ttlMs", "cacheScope", NULL};
-	int r;
 
-	if (!has_any(*result, newer))
-		return 0;
-	r = put_without(*result, newer, room);
-	*result = buf_slice(room);
-	return r;
+	return strip(result, newer, room);
 }
 
 /* --- subscriptions --- */
@@ -140,16 +131,14 @@ listen_brings(struct slice method)
 bool
 listen_wants(struct slice filter, struct slice method, struct slice params)
 {
-	struct slice uris = json_get(filter, mcp_uris), uri = json_get(params, mcp_uri), key, one;
-	struct json_iter it = {.in = uris};
+	struct json_iter uris = {.in = json_get(filter, mcp_uris)};
+	struct slice one;
 
 	for (size_t i = 0; i < NLISTS; i++)
 		if (json_string_is(method, lists[i].tells))
 			return is_true(filter, lists[i].asks);
-	if (!json_string_is(method, updated) || json_type(uris) != JSON_ARRAY)
-		return false;
-	while (json_next(&it, &key, &one))
-		if (json_string_eq(one, uri))
+	while (json_string_is(method, updated) && json_item(&uris, &one))
+		if (json_string_eq(one, json_get(params, mcp_uri)))
 			return true;
 	return false;
 }
@@ -158,12 +147,12 @@ int
 listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to)
 {
 	struct json_iter i = {.in = uris};
-	struct slice key, one;
+	struct slice one;
 	int r = buf_add(to, "[", 1);
 
 	if (with)
 		r |= buf_add_slice(to, uri);
-	while (json_next(&i, &key, &one)) {
+	while (json_item(&i, &one)) {
 		if (json_string_eq(one, uri))
 			continue;
 		if (to->p[to->n - 1] != '[')
