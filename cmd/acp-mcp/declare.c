@@ -61,12 +61,6 @@ struct change {
 	bool first; /* no server has been put yet */
 };
 
-static bool
-is_acp(struct slice declaration)
-{
-	return json_string_is(json_get(declaration, "type"), "acp");
-}
-
 bool
 declare_any(const struct mcp *m, const struct msg *request)
 {
@@ -75,7 +69,7 @@ declare_any(const struct mcp *m, const struct msg *request)
 	struct slice one;
 
 	while (!any && json_item(&i, &one))
-		any = is_acp(one);
+		any = json_string_is(json_get(one, "type"), "acp");
 	return any;
 }
 
@@ -87,7 +81,8 @@ put_one(struct change *c, struct slice gap, struct slice one)
 	SCOPED struct buf why = {0};
 	int r;
 
-	if (c->mcp->agent != AGENT_ACP && is_acp(one) && !(s = server_declared(c->mcp, c->request, one, &why))) {
+	if (c->mcp->agent != AGENT_ACP && json_string_is(json_get(one, "type"), "acp") &&
+		!(s = server_declared(c->mcp, c->request, one, &why))) {
 		frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
 		return 0;
 	}
@@ -123,11 +118,11 @@ put_servers(struct change *c, struct slice servers)
 {
 	struct json_iter i = {.in = servers};
 	const char *begin = servers.p ? servers.p + 1 : NULL, *from = begin;
-	struct slice key, one;
+	struct slice one;
 	int r = buf_add(c->to, "[", 1);
 
 	/* Appends the declared servers with the bytes between them. Where all servers before one are left out, so is the comma. */
-	while (servers.p && r == 0 && json_next(&i, &key, &one)) {
+	while (r == 0 && json_item(&i, &one)) {
 		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
 		from = one.p + one.n;
 	}

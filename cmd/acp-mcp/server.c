@@ -101,27 +101,22 @@ make_in(struct socket_dir *d, const char *in)
 static int
 have_socket_dir(struct mcp *m, struct buf *why)
 {
-	const char *wanted = m->options->socket_dir, *in = wanted ? wanted : getenv("XDG_RUNTIME_DIR");
-	bool fits = false;
+	const char *wanted = m->options->socket_dir, *own = getenv("XDG_RUNTIME_DIR");
+	const char *places[] = {wanted ? wanted : own && *own ? own : "/tmp", wanted ? NULL : "/tmp"};
+	bool fits;
 	char *real;
-	int r = m->sockets.path ? 0 : -1;
 
-	while (r < 0) {
-		in = in && *in ? in : "/tmp";
-		real = realpath(in, NULL);
+	for (size_t i = 0; !m->sockets.path && i < 2 && places[i]; i++) {
+		real = realpath(places[i], NULL);
 		fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
-		r = real ? make_in(&m->sockets, fits ? real : "/tmp") : -1;
 		why->n = 0;
-		if (r < 0)
-			buf_printf(why, "%s: %s", real && !fits ? "/tmp" : in, strerror(errno));
+		if (!real || make_in(&m->sockets, fits ? real : "/tmp") < 0)
+			buf_printf(why, "%s: %s", real && !fits ? "/tmp" : places[i], strerror(errno));
 		else if (!fits && wanted)
-			frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->sockets.path);
+			frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", wanted, m->sockets.path);
 		free(real);
-		if (wanted || strcmp(in, "/tmp") == 0)
-			break;
-		in = NULL;
 	}
-	return r;
+	return m->sockets.path ? 0 : -1;
 }
 
 /* --- the sockets --- */
@@ -163,19 +158,18 @@ accept_ready(void *arg, short revents)
 	int fd = socket_accept(s->listener);
 
 	(void)revents;
-	if (fd >= 0)
+	if (fd >= 0) {
 		note_used(s);
-	if (fd < 0 && errno == EPERM) {
+		m->accept(m, s, fd);
+	} else if (errno == EPERM) {
 		frame_warn(m->frame, "%s: a process of another user was refused", s->path);
-	} else if (fd < 0 && errno != EAGAIN) {
+	} else if (errno != EAGAIN) {
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
 		/* Probably no descriptors are left: stops accepting for a while; new shims wait. */
 		LL_FOREACH(m->servers, s)
 			loop_set_events(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
 		m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
 		loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY);
-	} else if (fd >= 0) {
-		m->accept(m, s, fd);
 	}
 }
 
@@ -192,14 +186,6 @@ retire(struct server *s)
 		unlink(s->path);
 }
 
-static void
-server_free(struct server *s)
-{
-	retire(s);
-	free(s->path);
-	free(s);
-}
-
 /* Removes the socket if no session uses the server, and frees the server if no connection does, either. */
 static void
 free_unused(struct server *s)
@@ -210,7 +196,8 @@ free_unused(struct server *s)
 	if (s->nconns > 0)
 		return;
 	LL_DELETE(s->mcp->servers, s);
-	server_free(s);
+	free(s->path);
+	free(s);
 }
 
 void
@@ -294,15 +281,9 @@ server_closed(struct mcp *m, struct slice session)
 void
 server_end_all(struct mcp *m)
 {
-	struct server *s;
-
 	loop_remove_timer(frame_loop(m->frame), &m->accept_timer);
 	while (m->uses)
 		use_end(m, m->uses);
-	while ((s = m->servers)) {
-		LL_DELETE(m->servers, s);
-		server_free(s);
-	}
 	if (!m->sockets.path)
 		return;
 	rmdir(m->sockets.path);
@@ -324,6 +305,7 @@ make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struc
 	*s = (struct server){.mcp = m, .name = slice_keep(&room, name), .listener = -1, .by_server_id = by_server_id};
 	s->id = slice_keep(&room, id);
 	s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
+	LL_PREPEND(m->servers, s);
 	if (have_socket_dir(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
 		goto fail;
 	s->listener = socket_listen(s->path);
@@ -333,13 +315,12 @@ make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struc
 	}
 	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = accept_ready, .arg = s};
 	loop_add_fd(frame_loop(m->frame), &s->watch);
-	LL_PREPEND(m->servers, s);
 	return s;
 fail:
 	if (why->n == 0)
 		buf_add_string(why, strerror(errno));
 	if (s)
-		server_free(s);
+		free_unused(s);
 	return NULL;
 }
 
