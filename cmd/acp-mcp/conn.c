@@ -5,15 +5,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "lib/run/proc.h"
-
 enum { QUOTED = 200 }; /* the most bytes that a report shows of a line that is not a message */
-
-static void
-stop_timer(struct conn *c, struct loop_timer *t)
-{
-	loop_remove_timer(frame_loop(c->mcp->frame), t);
-}
 
 /* --- the peer --- */
 
@@ -74,7 +66,6 @@ static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct conn *c = arg;
-	struct outline whole;
 	struct json_error error;
 	struct msg m;
 
@@ -94,11 +85,10 @@ on_line(void *arg, enum input_got got, const struct line *line)
 		report_noise(c, "it is too long", line->text);
 	outline_add(&c->outline, line->text);
 	if (line->last) {
-		whole = c->outline;
+		if (!c->outline.failed)
+			respond_to_noise(c, buf_slice(&c->outline.text));
+		buf_free(&c->outline.text);
 		c->outline = (struct outline){0};
-		if (!whole.failed)
-			respond_to_noise(c, buf_slice(&whole.text));
-		buf_free(&whole.text);
 	}
 	return true;
 }
@@ -211,27 +201,23 @@ command_ended(void *arg)
 }
 
 struct conn *
-conn_start(struct mcp *m, const struct provided *p, const struct form *form)
+conn_start(struct mcp *m, const struct provided *p, const struct form *form, const struct msg *msg)
 {
-	struct conn *c = conn_new(m, ACP_DOWN, form);
-	int theirs[2], ours[2], started;
+	struct conn *c;
+	int ours[2];
 
+	if (!provide_may_start(m, p)) {
+		mcp_refuse(m, msg, MCP_ERR_LIMIT, "acp-mcp: too many connections");
+		return NULL;
+	}
+	c = conn_new(m, ACP_DOWN, form);
 	if (!c) {
 		mcp_fail(m, "out of memory");
 		return NULL;
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
-	if (proc_pipes(2, theirs, ours) < 0) {
-		conn_warn(c, "it cannot be started: ", slice_of(strerror(errno)));
-		free(c);
-		return NULL;
-	}
-	started = command_start(&c->command, theirs[0], theirs[1]);
-	close(theirs[0]);
-	close(theirs[1]);
-	if (started < 0) {
-		close(ours[0]);
-		close(ours[1]);
+	if (command_start(&c->command, ours) < 0) {
+		mcp_refuse(m, msg, MCP_ERR_BACKEND, "acp-mcp: the server could not be started");
 		free(c);
 		return NULL;
 	}
@@ -278,8 +264,8 @@ static void
 conn_free(struct conn *c)
 {
 	LL_DELETE(c->mcp->conns, c);
-	stop_timer(c, &c->response_timer);
-	stop_timer(c, &c->stall_timer);
+	loop_remove_timer(frame_loop(c->mcp->frame), &c->response_timer);
+	loop_remove_timer(frame_loop(c->mcp->frame), &c->stall_timer);
 	report_repeated(c);
 	endpoint_close(&c->peer);
 	buf_free(&c->outline.text);
@@ -313,7 +299,7 @@ stop_directions(struct mcp *m)
 
 	LL_FOREACH(m->conns, c) {
 		if (c->peer.out.error || c->peer.out.queued <= limit) {
-			stop_timer(c, &c->stall_timer);
+			loop_remove_timer(frame_loop(c->mcp->frame), &c->stall_timer);
 			continue;
 		}
 		stop[acp_back(c->dir)] = true;
@@ -338,7 +324,7 @@ update(void *arg)
 		if (c->over && !c->command.runs)
 			conn_free(c);
 		else
-			conn_pace(c);
+			endpoint_pause(&c->peer, c->awaiting || frame_full(m->frame, c->dir));
 	}
 	stop_directions(m);
 }

@@ -40,7 +40,6 @@ struct ask {
 	struct held *held;
 	struct msg msg;        /* the request, in the text of `held` */
 	struct slice request_id; /* in the newest form: its requestId, a JSON string */
-	struct slice token;    /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
 	bool sent;             /* the peer has got the request */
 	bool listens;          /* a subscription: acp-mcp responds to it when the server ends */
@@ -102,8 +101,8 @@ struct conn {
 
 /* Makes a connection for a shim that has connected to a server. Takes ownership of fd. Returns 0, or -1 with errno. */
 int conn_accept(struct mcp *, struct server *, int fd);
-/* Starts a command of --provide, with a connection. Returns NULL if it cannot be started, which has been reported. */
-struct conn *conn_start(struct mcp *, const struct provided *, const struct form *);
+/* Starts a command of --provide, with a connection, for this message. NULL: that is not possible, and the message has been refused. */
+struct conn *conn_start(struct mcp *, const struct provided *, const struct form *, const struct msg *);
 /* Finds the connection with this connectionId that receives messages in direction dir. NULL: none. */
 struct conn *conn_find(struct mcp *, enum acp_direction dir, struct slice id);
 /* Finds the running command that serves this server in the newest form. NULL: none. */
@@ -150,8 +149,6 @@ void conn_stop(struct conn *, int code, const char *why);
  * The agent may start another shim.
  */
 void conn_end(struct conn *);
-/* Reads the peer, unless it has to wait. */
-void conn_pace(struct conn *);
 
 /* For the forms. */
 
@@ -161,7 +158,7 @@ struct call *conn_call(struct conn *, enum call_kind, enum acp_method, struct sl
 void conn_notify(struct conn *, struct slice params);
 /* Sends a request to the peer; id p NULL: a notification. method: a JSON string. params p NULL: none. */
 void conn_send(struct conn *, struct slice id, struct slice method, struct slice params);
-/* Send a response to the peer: a result, an error object, or a new error. */
+/* Send a response to the peer: a result (its subscription gets the name `id`), an error object, or a new error. */
 void conn_reply(struct conn *, struct slice id, struct slice result);
 void conn_reply_failure(struct conn *, struct slice id, struct slice error);
 void conn_reply_error(struct conn *, struct slice id, int code, const char *message);
@@ -171,9 +168,8 @@ struct ask *conn_find_ask(const struct conn *, struct slice id);
 void conn_send_ask(struct conn *, struct ask *, struct slice method, struct slice params);
 /* Calls form.deliver for each ask that has not been sent. */
 void conn_send_waiting_asks(struct conn *);
-/* Respond to an ask with a result, with an error object, or with a new error; and free it. */
-void conn_respond(struct conn *, struct ask *, struct slice result);
-void conn_respond_error(struct conn *, struct ask *, struct slice error);
+/* Respond to an ask with a result or (error.p not NULL) an error object, or with a new error; and free it. */
+void conn_respond(struct conn *, struct ask *, struct slice result, struct slice error);
 void conn_refuse(struct conn *, struct ask *, int code, const char *why);
 /* Stops reading the peer until conn_resume. The connection is refused after --timeout. */
 void conn_await(struct conn *);

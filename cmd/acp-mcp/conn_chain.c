@@ -37,8 +37,9 @@ conn_send(struct conn *c, struct slice id, struct slice method, struct slice par
 void
 conn_reply(struct conn *c, struct slice id, struct slice result)
 {
-	SCOPED struct buf text = {0};
+	SCOPED struct buf text = {0}, room = {0};
 
+	mcp_check(c->mcp, listen_rename(&result, id, &room));
 	send(c, &text, msg_make_result(&text, id, result));
 }
 
@@ -241,15 +242,9 @@ ask_free(struct conn *c, struct ask *a, int r)
 }
 
 void
-conn_respond(struct conn *c, struct ask *a, struct slice result)
+conn_respond(struct conn *c, struct ask *a, struct slice result, struct slice error)
 {
-	ask_free(c, a, frame_reply(c->mcp->frame, a->held, result));
-}
-
-void
-conn_respond_error(struct conn *c, struct ask *a, struct slice error)
-{
-	ask_free(c, a, frame_reply_error_object(c->mcp->frame, a->held, error));
+	ask_free(c, a, error.p ? frame_reply_error_object(c->mcp->frame, a->held, error) : frame_reply(c->mcp->frame, a->held, result));
 }
 
 void
@@ -345,7 +340,6 @@ conn_deliver(struct conn *c, const struct message *s)
 	}
 	msg_scan(frame_held_text(a->held), &a->msg, NULL);
 	a->request_id = json_get_string(a->msg.params, acp_request_id);
-	a->token = json_path(a->msg.params, "params._meta.progressToken");
 	a->number = ++c->last;
 	LL_APPEND(c->asks, a);
 	deliver_ask(c, a);
@@ -405,16 +399,10 @@ conn_receive(struct conn *c, const struct msg *m)
 /* --- when the peer is read --- */
 
 void
-conn_pace(struct conn *c)
-{
-	endpoint_pause(&c->peer, c->awaiting || frame_full(c->mcp->frame, c->dir));
-}
-
-void
 conn_await(struct conn *c)
 {
 	c->awaiting = true;
-	conn_pace(c);
+	endpoint_pause(&c->peer, true);
 	loop_add_timer(frame_loop(c->mcp->frame), &c->response_timer, c->mcp->options->timeout);
 }
 
@@ -423,7 +411,7 @@ conn_resume(struct conn *c)
 {
 	loop_remove_timer(frame_loop(c->mcp->frame), &c->response_timer);
 	c->awaiting = false;
-	conn_pace(c);
+	conn_update_all(c->mcp);
 }
 
 void

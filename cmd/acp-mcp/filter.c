@@ -89,8 +89,6 @@ on_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 /* --- messages of MCP over ACP --- */
 
-static const char broken[] = "acp-mcp: the server could not be started", too_many[] = "acp-mcp: too many connections";
-
 static enum verdict
 on_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
@@ -105,11 +103,9 @@ on_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 	p = id.p && dir == ACP_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
 	if (!p)
 		return VERDICT_PASS;
-	if (!provide_may_start(m, p))
-		return mcp_refuse(m, &s->msg, MCP_ERR_LIMIT, too_many);
-	c = conn_start(m, p, &form_first);
+	c = conn_start(m, p, &form_first, &s->msg);
 	if (!c)
-		return mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
+		return VERDICT_DROP;
 	/* No other process makes this id, nor did an earlier process of this component. */
 	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
 	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
@@ -130,11 +126,9 @@ on_newest_request(struct mcp *m, const struct message *s, struct slice id)
 	if (s->msg.kind != MSG_REQUEST)
 		return VERDICT_DROP;
 	c = conn_serving(m, p);
-	if (!c && !provide_may_start(m, p))
-		return mcp_refuse(m, &s->msg, MCP_ERR_LIMIT, too_many);
 	if (!c)
-		c = conn_start(m, p, &form_newest_offer);
-	return c ? conn_deliver(c, s) : mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
+		c = conn_start(m, p, &form_newest_offer, &s->msg);
+	return c ? conn_deliver(c, s) : VERDICT_DROP;
 }
 
 static enum verdict

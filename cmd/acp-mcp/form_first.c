@@ -41,8 +41,7 @@ static void
 call_response(struct conn *c, struct call *call, const struct msg *response)
 {
 	static const char none[] = "{\"code\":-32603,\"message\":\"acp-mcp: mcp/connect was answered without a connectionId\"}";
-	struct slice result = response->result, id = json_get_string(result, acp_connection_id);
-	SCOPED struct buf room = {0};
+	struct slice id = json_get_string(response->result, acp_connection_id);
 
 	if (call->kind == CALL_CONNECT && !id.p) {
 		conn_refuse_all(c, response->error.p ? response->error : slice_of(none));
@@ -53,8 +52,7 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	} else if (response->error.p) {
 		conn_call_failed(c, call, response->error);
 	} else {
-		mcp_check(c->mcp, listen_rename(&result, call->id, &room));
-		conn_reply(c, call->id, result);
+		conn_reply(c, call->id, response->result);
 	}
 }
 
@@ -64,12 +62,10 @@ peer_response(struct conn *c, struct ask *a, const struct msg *response)
 	struct slice result = response->result;
 	SCOPED struct buf room = {0};
 
-	if (a && response->error.p) {
-		conn_respond_error(c, a, response->error);
-	} else if (a) {
-		mcp_check(c->mcp, listen_rename(&result, a->msg.id, &room));
-		conn_respond(c, a, result);
-	}
+	if (!a)
+		return;
+	mcp_check(c->mcp, listen_rename(&result, a->msg.id, &room));
+	conn_respond(c, a, result, response->error);
 }
 
 const struct form form_first = {.send = send_to_chain, .response = call_response, .deliver = conn_send_ask, .peer_response = peer_response};

@@ -180,7 +180,7 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	} else if (!c->modern && json_string_is(json_get(result, "resultType"), "input_required")) {
 		conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: the server wants input, which an older MCP client cannot be asked for");
 	} else {
-		mcp_check(c->mcp, c->modern ? listen_rename(&result, id, &room) : meta_strip_result(&result, &room));
+		mcp_check(c->mcp, c->modern ? 0 : meta_strip_result(&result, &room));
 		conn_reply(c, id, result);
 	}
 	conn_resume(c);

@@ -146,7 +146,7 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 		begin_listening(c, a, params);
 	} else if (has_handshake(c) && json_string_is(method, mcp_discover)) {
 		mcp_check(c->mcp, put_discovered(c, &text));
-		conn_respond(c, a, buf_slice(&text));
+		conn_respond(c, a, buf_slice(&text), slice(NULL, 0));
 	} else {
 		if (has_handshake(c))
 			mcp_check(c->mcp, meta_strip_envelope(&params, &text));
@@ -180,22 +180,19 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 	static const char *const cacheable[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
 		NULL};
 	struct slice result = m->result;
-	SCOPED struct buf text = {0}, room = {0};
-	int r = buf_add(&text, "{", 1);
+	SCOPED struct buf text = {0}, made = {0}, room = {0};
+	int r;
 
 	if (!a) {
 		greeted(c, m);
-	} else {
-		r |= json_add_member(&text, mcp_error, m->error);
-		if (!m->error.p) {
-			r |= buf_add_string(&text, "\"result\":");
-			r |= listen_rename(&result, a->request_id, &room);
-			r |= put_result(&text, result, json_string_in(json_get(a->msg.params, mcp_method), cacheable));
-		}
-		r |= buf_add(&text, "}", 1);
-		mcp_check(c->mcp, r);
-		conn_respond(c, a, buf_slice(&text));
+		return;
 	}
+	r = listen_rename(&result, a->request_id, &room);
+	if (!m->error.p)
+		r |= put_result(&made, result, json_string_in(json_get(a->msg.params, mcp_method), cacheable));
+	r |= json_add_object(&text, (struct json_member[]){{mcp_error, m->error}, {mcp_result, buf_slice(&made)}, {0}});
+	mcp_check(c->mcp, r);
+	conn_respond(c, a, buf_slice(&text), slice(NULL, 0));
 }
 
 /* Finds the request that a notification of the command belongs to, by its progress token, or as the only one; else NULL. */
@@ -207,7 +204,7 @@ ask_of_notification(const struct conn *c, struct slice params)
 	size_t n = 0;
 
 	LL_FOREACH(c->asks, a) {
-		if (token.p && slice_eq(token, a->token))
+		if (token.p && slice_eq(token, json_path(a->msg.params, "params._meta.progressToken")))
 			return a;
 		if (!a->listens) {
 			only = a;

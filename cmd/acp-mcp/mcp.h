@@ -219,7 +219,7 @@ struct command {
 	struct loop_child child;
 	struct loop_timer kill_timer;
 	bool runs;           /* it runs, or processes of its group do, which it has left */
-	int input;           /* a copy of its standard input, if another process can close that; else -1 */
+	int input;           /* a socket that is its standard input and output, and that another process can close; else -1: pipes */
 	bool input_closed, signalled; /* how acp-mcp made it end */
 	/*
 	 * The owner's: called when the command has ended, and where `runs` is still true, again when that is false. An end that acp-mcp
@@ -229,8 +229,8 @@ struct command {
 	void *arg;
 };
 
-/* Starts the command with `in` and `out`, which the caller still owns, as its standard input and output. 0, or -1 (reported). */
-int command_start(struct command *, int in, int out);
+/* Starts the command. pipes: the other ends of its standard input and output, if it has no socket. 0, or -1 (reported). */
+int command_start(struct command *, int pipes[2]);
 /*
  * Makes the command end: SIGTERM after two seconds, SIGKILL after two more. ours: acp-mcp has closed its input; else the command
  * has closed its output. The first call decides.

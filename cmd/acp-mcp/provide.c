@@ -104,13 +104,14 @@ kill_timer_expired(void *arg)
 }
 
 int
-command_start(struct command *c, int in, int out)
+command_start(struct command *c, int pipes[2])
 {
-	const struct proc_fd fds[] = {{in, STDIN_FILENO}, {out, STDOUT_FILENO}};
+	const struct proc_fd fds[] = {{c->input, STDIN_FILENO}, {c->input, STDOUT_FILENO}};
 	const struct proc_spec spec = {.argv = c->what->words, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
-	enum proc_stage stage;
+	enum proc_stage stage = PROC_FORK;
 
-	c->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = command_ended, .arg = c};
+	c->child = (struct loop_child){.ended = command_ended, .arg = c};
+	c->child.pid = pipes ? proc_start_piped(&spec, 2, pipes, &stage) : proc_start(&spec, &stage);
 	if (c->child.pid < 0) {
 		cli_not_started(tool_name, c->what->words[0], stage == PROC_EXEC, errno);
 		return -1;
@@ -208,7 +209,7 @@ provide_serve(struct mcp *m, const struct provided *p, int fd)
 	}
 	l->command = (struct command){.mcp = m, .what = p, .input = fd, .ended = local_ended, .arg = l};
 	l->shim = (struct loop_fd){.fd = fd, .events = 0, .ready = shim_gone, .arg = l};
-	if (command_start(&l->command, fd, fd) < 0) {
+	if (command_start(&l->command, NULL) < 0) {
 		close(fd);
 		free(l);
 		return;
