@@ -150,7 +150,9 @@ expired(void *arg)
 	if (ch->kind == CHANNEL_H2 && ch->phase == PHASE_IDLE && !ch->far.finishing) {
 		ch->phase = PHASE_END;
 		loop_add_timer(ch->server->service.loop, &ch->timer, REQUEST);
-		h2_finish(ch);
+		if (nghttp2_session_terminate_session(ch->h2, NGHTTP2_NO_ERROR) < 0)
+			endpoint_abort(&ch->far);
+		channel_wake(ch);
 	} else {
 		endpoint_abort(&ch->far);
 	}

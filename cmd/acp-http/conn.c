@@ -250,16 +250,11 @@ conn_new(struct server *s, enum profile profile)
 
 	if (!c)
 		return NULL;
-	c->server = s;
-	c->profile = profile;
+	*c = (struct conn){.server = s, .profile = profile, .errors = {.changed = conn_wake, .arg = c}, .child = {.ended = agent_ended, .arg = c},
+		.exit_timer = {.expired = exit_timer_expired, .arg = c}, .idle = {.expired = idle_expired, .arg = c},
+		.beat = {.expired = flow_beat, .arg = c}, .task = {.run = update, .arg = c}};
 	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_message,
 		.changed = conn_wake, .arg = c};
-	c->errors = (struct report_source){.changed = conn_wake, .arg = c};
-	c->child = (struct loop_child){.ended = agent_ended, .arg = c};
-	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
-	c->idle = (struct loop_timer){.expired = idle_expired, .arg = c};
-	c->beat = (struct loop_timer){.expired = flow_beat, .arg = c};
-	c->task = (struct loop_task){.run = update, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;
 	if (getrandom(bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes)) {

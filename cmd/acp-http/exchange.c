@@ -81,17 +81,12 @@ flow_send(struct conn *c, const struct message *m)
 	put_event(f, load && f != c->own ? &f->then : &f->bytes, m->line);
 }
 
-static size_t
-read_flow(struct flow *f, char *to, size_t n, bool *end)
+/* A stream has taken n bytes more. Is that the end of the stream? */
+static bool
+flow_taken(struct flow *f, size_t n)
 {
 	struct conn *c = f->conn;
-	size_t left = f->bytes.n - f->taken;
 
-	if (n > left)
-		n = left;
-	if (n > 0)
-		memcpy(to, f->bytes.p + f->taken, n);
-	f->taken += n;
 	c->queued -= n;
 	if (n > 0)
 		conn_wake(c);
@@ -106,8 +101,7 @@ read_flow(struct flow *f, char *to, size_t n, bool *end)
 		memmove(f->bytes.p, f->bytes.p + f->taken, f->bytes.n);
 		f->taken = 2;
 	}
-	*end = n == 0 && (c->gone || (c->finished && f->bytes.n == 0 && f->then.n == 0));
-	return n;
+	return n == 0 && (c->gone || (c->finished && f->bytes.n == 0 && f->then.n == 0));
 }
 
 /* A stream has ended: drops the rest of an event that was sent in part, for the next stream begins with a whole event. */
@@ -264,16 +258,16 @@ exchange_refuse(struct exchange *x, unsigned status, const char *why)
 size_t
 exchange_read(struct exchange *x, char *to, size_t n, bool *end)
 {
-	size_t left = x->response.n - x->sent;
+	struct flow *f = x->flow;
+	const struct buf *from = f ? &f->bytes : &x->response;
+	size_t *taken = f ? &f->taken : &x->sent;
 
-	if (x->flow)
-		return read_flow(x->flow, to, n, end);
-	if (n > left)
-		n = left;
+	if (n > from->n - *taken)
+		n = from->n - *taken;
 	if (n > 0)
-		memcpy(to, x->response.p + x->sent, n);
-	x->sent += n;
-	*end = x->sent == x->response.n;
+		memcpy(to, from->p + *taken, n);
+	*taken += n;
+	*end = f ? flow_taken(f, n) : x->sent == x->response.n;
 	return n;
 }
 

@@ -236,11 +236,3 @@ h2_respond(struct exchange *x, unsigned status, const char *const *headers, cons
 	if (nghttp2_submit_response(x->channel->h2, x->stream, nv, n, x->streams || length > 0 ? &body : NULL) < 0)
 		endpoint_abort(&x->channel->far);
 }
-
-void
-h2_finish(struct channel *ch)
-{
-	if (nghttp2_session_terminate_session(ch->h2, NGHTTP2_NO_ERROR) < 0)
-		endpoint_abort(&ch->far);
-	channel_wake(ch);
-}

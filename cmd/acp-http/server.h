@@ -199,7 +199,6 @@ int h2_open(struct channel *);
 void h2_receive(struct channel *, struct slice);
 void h2_send(struct channel *);
 void h2_respond(struct exchange *, unsigned status, const char *const *headers, const char *type, size_t length);
-void h2_finish(struct channel *);
 
 /* --- serve.c: carries out requests, or refuses them --- */
 
