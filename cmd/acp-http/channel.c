@@ -114,6 +114,7 @@ time_out(struct channel *ch)
 	const struct exchange *late = NULL, *unread = NULL;
 	struct exchange *x;
 	unsigned phase;
+	uint64_t progress;
 
 	if (ch->phase == PHASE_END)
 		return;
@@ -129,13 +130,12 @@ time_out(struct channel *ch)
 		late = unread;
 	head = head || late;
 	phase = head ? PHASE_HEAD : body ? PHASE_BODY : ch->exchanges || ch->kind >= CHANNEL_WS ? PHASE_BUSY : PHASE_IDLE;
-	if (phase == ch->phase && late == ch->late && !(phase == PHASE_BODY && ch->read != ch->last_read) &&
-		!(late && late->sent >= ch->late_sent + PROGRESS))
+	progress = phase == PHASE_BODY ? ch->read : late ? late->sent / PROGRESS : 0;
+	if (phase == ch->phase && late == ch->late && progress == ch->progress)
 		return;
 	ch->phase = phase;
 	ch->late = late;
-	ch->late_sent = late ? late->sent : 0;
-	ch->last_read = ch->read;
+	ch->progress = progress;
 	if (phase == PHASE_BUSY)
 		loop_remove_timer(loop, &ch->timer);
 	else

@@ -40,13 +40,6 @@ link_wants(const struct link *l)
 	return !l->local.out.full && !l->overfull;
 }
 
-static void
-put_local(struct link *l, struct slice text)
-{
-	if (endpoint_put_line(&l->local, NULL, text, false) < 0)
-		report(l->service, l->name, "%s", no_memory);
-}
-
 /* --- requests --- */
 
 /* Sends an error response. r: the request that has this id, or NULL. */
@@ -57,11 +50,10 @@ send_error(struct link *l, enum acp_side to, const struct request *r, struct sli
 	struct message m = {.msg = {.kind = MSG_RESPONSE, .id = id}, .request = r};
 	SCOPED struct buf text = {0};
 
-	if (msg_make_error(&text, id, code, why, data) < 0) {
+	if (msg_make_error(&text, id, code, why, data) < 0 ||
+		(to != l->remote && endpoint_put_line(&l->local, NULL, buf_slice(&text), false) < 0)) {
 		report(l->service, l->name, "%s", no_memory);
-	} else if (to != l->remote) {
-		put_local(l, buf_slice(&text));
-	} else if (!l->down) {
+	} else if (to == l->remote && !l->down) {
 		m.line = buf_slice(&text);
 		l->send(l->arg, &m);
 	}
@@ -240,7 +232,8 @@ link_deliver(struct link *l, struct slice text, const struct msg *m)
 	}
 	if (r)
 		requests_done(r);
-	put_local(l, text);
+	if (endpoint_put_line(&l->local, NULL, text, false) < 0)
+		report(l->service, l->name, "%s", no_memory);
 }
 
 void

@@ -50,15 +50,19 @@ post_free(struct post *post)
 
 /* --- POSTs --- */
 
-/* Removes the member connectionId, which acp-http --listen adds to the result, with one of the commas beside it. */
+/* Forwards the response to initialize without the member connectionId, which acp-http --listen adds, and one of the commas beside it. */
 static void
-remove_connection_id(struct splices *splices, struct slice result, const char *id)
+deliver_initialized(struct post *post, const char *id)
 {
-	struct json_iter members = {.in = result};
+	SCOPED struct buf text = {0};
+	struct splices splices = {0};
+	struct json_iter members = {0};
 	struct slice key, value;
 	const char *before = NULL, *end, *comma;
+	struct msg m;
 
-	for (; json_next(&members, &key, &value); before = end) {
+	msg_scan(buf_slice(&post->reply), &m, NULL);
+	for (members.in = m.result; json_next(&members, &key, &value); before = end) {
 		end = value.p + value.n;
 		if (!json_string_is(key, acp_connection_id) || !json_string_is(value, id))
 			continue;
@@ -66,21 +70,9 @@ remove_connection_id(struct splices *splices, struct slice result, const char *i
 			;
 		if (!before && *comma == ',')
 			end = comma + 1;
-		splice_value(splices, slice_between(before ? before : key.p, end), slice("", 0));
-		return;
+		splice_value(&splices, slice_between(before ? before : key.p, end), slice("", 0));
+		break;
 	}
-}
-
-/* Forwards the response to initialize, without the member that acp-http --listen adds to the result. */
-static void
-deliver_initialized(struct post *post, const char *id)
-{
-	SCOPED struct buf text = {0};
-	struct splices splices = {0};
-	struct msg m;
-
-	if (msg_scan(buf_slice(&post->reply), &m, NULL) == MSG_RESPONSE && json_type(m.result) == JSON_OBJECT)
-		remove_connection_id(&splices, m.result, id);
 	if (splice_write(buf_slice(&post->reply), splices.at, splices.n, &text) == 0)
 		stream_message(post->client, &text);
 	else

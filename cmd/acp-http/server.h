@@ -144,9 +144,8 @@ struct channel {
 	struct conn *conn;        /* of WebSocket or plain lines, or NULL */
 	struct loop_task task;    /* sends what can be sent, before the loop waits again */
 	enum { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_IDLE, PHASE_END } phase; /* what `timer` limits */
-	uint64_t last_read;       /* the value of `read` when timer was last started */
 	const struct exchange *late; /* the exchange that timer waits for; NULL: none, or the exchange has ended */
-	size_t late_sent;         /* bytes of the response of `late` that were sent when timer was last started */
+	uint64_t progress;        /* what had come, or had been sent, when timer was last started */
 	struct loop_timer timer;
 };
 

@@ -53,11 +53,8 @@ struct form {
 	void (*response)(struct conn *, struct call *, const struct msg *);
 	/* Responds to the current request of the chain without the peer, and returns true, if that is possible. May be NULL. */
 	bool (*reply_locally)(struct conn *, struct slice method);
-	/*
-	 * Sends the chain's request to the peer with conn_send_ask, or leaves it until conn_send_waiting_asks. NULL if a
-	 * provider sends no requests in this form.
-	 */
-	void (*deliver)(struct conn *, struct ask *, struct slice method, struct slice params);
+	/* Sends the chain's request to the peer with conn_send_ask, now or later. NULL if a provider sends no requests in this form. */
+	void (*deliver)(struct conn *, struct ask *);
 	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. NULL if deliver is NULL. */
 	void (*peer_response)(struct conn *, struct ask *, const struct msg *);
 };
@@ -164,10 +161,8 @@ void conn_reply_failure(struct conn *, struct slice id, struct slice error);
 void conn_reply_error(struct conn *, struct slice id, int code, const char *message);
 /* Finds the ask with this id towards the peer. NULL: none. */
 struct ask *conn_find_ask(const struct conn *, struct slice id);
-/* Sends an ask to the peer, with this method (a JSON string) and params. */
-void conn_send_ask(struct conn *, struct ask *, struct slice method, struct slice params);
-/* Calls form.deliver for each ask that has not been sent. */
-void conn_send_waiting_asks(struct conn *);
+/* Sends an ask to the peer, with these params. */
+void conn_send_ask(struct conn *, struct ask *, struct slice params);
 /* Respond to an ask with a result or (error.p not NULL) an error object, or with a new error; and free it. */
 void conn_respond(struct conn *, struct ask *, struct slice result, struct slice error);
 void conn_refuse(struct conn *, struct ask *, int code, const char *why);

@@ -283,28 +283,12 @@ conn_client_left(struct mcp *m)
 }
 
 void
-conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice params)
+conn_send_ask(struct conn *c, struct ask *a, struct slice params)
 {
 	char id[SLICE_DIGITS];
 
 	a->sent = true;
-	conn_send(c, slice_digits(a->number, id), method, params);
-}
-
-static void
-deliver_ask(struct conn *c, struct ask *a)
-{
-	c->form->deliver(c, a, json_get(a->msg.params, mcp_method), json_get(a->msg.params, mcp_params));
-}
-
-void
-conn_send_waiting_asks(struct conn *c)
-{
-	struct ask *a, *next;
-
-	LL_FOREACH_SAFE(c->asks, a, next)
-		if (!a->sent)
-			deliver_ask(c, a);
+	conn_send(c, slice_digits(a->number, id), json_get(a->msg.params, mcp_method), params);
 }
 
 enum verdict
@@ -342,7 +326,7 @@ conn_deliver(struct conn *c, const struct message *s)
 	a->request_id = json_get_string(a->msg.params, acp_request_id);
 	a->number = ++c->last;
 	LL_APPEND(c->asks, a);
-	deliver_ask(c, a);
+	c->form->deliver(c, a);
 	return VERDICT_HOLD;
 }
 

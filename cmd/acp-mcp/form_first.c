@@ -57,6 +57,12 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 }
 
 static void
+deliver(struct conn *c, struct ask *a)
+{
+	conn_send_ask(c, a, json_get(a->msg.params, mcp_params));
+}
+
+static void
 peer_response(struct conn *c, struct ask *a, const struct msg *response)
 {
 	struct slice result = response->result;
@@ -68,4 +74,4 @@ peer_response(struct conn *c, struct ask *a, const struct msg *response)
 	conn_respond(c, a, result, response->error);
 }
 
-const struct form form_first = {.send = send_to_chain, .response = call_response, .deliver = conn_send_ask, .peer_response = peer_response};
+const struct form form_first = {.send = send_to_chain, .response = call_response, .deliver = deliver, .peer_response = peer_response};

@@ -76,29 +76,22 @@ renew_subscription(struct conn *c)
 		mcp_check(c->mcp, frame_cancel(c->mcp->frame, old));
 }
 
-/* Responds to resources/subscribe and resources/unsubscribe, which the newest protocol replaces by subscriptions. */
-static void
-subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
-{
-	struct buf uris = {0};
-
-	mcp_check(c->mcp, listen_put_uris(buf_slice(&c->uris), uri, on, &uris));
-	buf_free(&c->uris);
-	c->uris = uris;
-	renew_subscription(c);
-	conn_reply(c, m->id, slice_of("{}"));
-}
-
 static void
 send_older(struct conn *c, const struct msg *m)
 {
 	struct slice uri = json_get_string(m->params, mcp_uri);
 	bool on = json_string_is(m->method, "resources/subscribe");
+	struct buf uris = {0};
 
 	if (json_string_is(m->method, mcp_ping)) {
 		conn_reply(c, m->id, slice_of("{}"));
 	} else if (c->proven && uri.p && (on || json_string_is(m->method, "resources/unsubscribe"))) {
-		subscribe(c, m, uri, on);
+		/* The newest protocol replaces these two requests by subscriptions. */
+		mcp_check(c->mcp, listen_put_uris(buf_slice(&c->uris), uri, on, &uris));
+		buf_free(&c->uris);
+		c->uris = uris;
+		renew_subscription(c);
+		conn_reply(c, m->id, slice_of("{}"));
 	} else if (json_string_is(m->method, "initialize")) {
 		c->hello.n = 0;
 		mcp_check(c->mcp, buf_add_slice(&c->hello, m->params));

@@ -21,18 +21,6 @@ greet(struct conn *c, struct slice params)
 	conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 }
 
-/* Handles the response to acp-mcp's initialize. A command that refuses it may know the newest protocol only. */
-static void
-greeted(struct conn *c, const struct msg *m)
-{
-	if (c->hello.n > 0 || !slice_is(m->id, "0"))
-		return;
-	mcp_check(c->mcp, buf_add_slice(&c->hello, json_type(m->result) == JSON_OBJECT ? m->result : slice_of("{}")));
-	if (m->result.p)
-		conn_send(c, slice(NULL, 0), slice_of("\"notifications/initialized\""), slice(NULL, 0));
-	conn_send_waiting_asks(c);
-}
-
 /* Has the command accepted the handshake? */
 static bool
 has_handshake(const struct conn *c)
@@ -95,48 +83,39 @@ notify_subscriber(struct conn *c, const struct ask *a, struct slice method, stru
 	notify_asker(c, a, method, buf_slice(&with));
 }
 
-/* Subscribes to these resources of the command, until the command ends. */
-static void
-subscribe(struct conn *c, struct slice uris)
-{
-	struct json_iter i = {.in = uris};
-	SCOPED struct buf params = {0};
-	char id[SLICE_DIGITS];
-	struct slice uri;
-
-	while (json_item(&i, &uri)) {
-		params.n = 0;
-		mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p));
-		conn_send(c, slice_digits(++c->last, id), slice_of("\"resources/subscribe\""), buf_slice(&params));
-	}
-}
-
-/* Acknowledges a subscription, whose request stays open. */
+/* Acknowledges a subscription, whose request stays open, and subscribes to its resources, until the command ends. */
 static void
 begin_listening(struct conn *c, struct ask *a, struct slice params)
 {
 	struct slice capabilities = mcp_object(buf_slice(&c->hello), mcp_capabilities), filter = mcp_object(params, mcp_filter);
-	struct slice uris = json_get(filter, mcp_uris);
+	struct json_iter uris = {.in = json_get(filter, mcp_uris)};
 	SCOPED struct buf text = {0};
+	char id[SLICE_DIGITS];
+	struct slice uri;
 	int r;
 
 	a->sent = a->listens = true;
-	if (json_type(uris) != JSON_ARRAY || json_type(json_path(capabilities, "resources.subscribe")) != JSON_TRUE)
-		uris = slice(NULL, 0);
+	if (json_type(uris.in) != JSON_ARRAY || json_type(json_path(capabilities, "resources.subscribe")) != JSON_TRUE)
+		uris.in = slice(NULL, 0);
 	r = buf_printf(&text, "{\"%s\":{", mcp_filter);
 	r |= listen_put_lists(capabilities, filter.p ? filter : slice_of("{}"), &text);
-	r |= json_add_member(&text, mcp_uris, uris);
+	r |= json_add_member(&text, mcp_uris, uris.in);
 	r |= buf_add_string(&text, "}}");
 	mcp_check(c->mcp, r);
 	notify_subscriber(c, a, slice_of("\"notifications/subscriptions/acknowledged\""), buf_slice(&text));
-	subscribe(c, uris);
+	while (json_item(&uris, &uri)) {
+		text.n = 0;
+		mcp_check(c->mcp, buf_printf(&text, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p));
+		conn_send(c, slice_digits(++c->last, id), slice_of("\"resources/subscribe\""), buf_slice(&text));
+	}
 }
 
 /* --- requests --- */
 
 static void
-deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
+deliver(struct conn *c, struct ask *a)
 {
+	struct slice method = json_get(a->msg.params, mcp_method), params = json_get(a->msg.params, mcp_params);
 	SCOPED struct buf text = {0};
 
 	if (c->hello.n == 0) {
@@ -150,8 +129,23 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 	} else {
 		if (has_handshake(c))
 			mcp_check(c->mcp, meta_strip_envelope(&params, &text));
-		conn_send_ask(c, a, method, params);
+		conn_send_ask(c, a, params);
 	}
+}
+
+/* Handles the response to acp-mcp's initialize. A command that refuses it may know the newest protocol only. */
+static void
+greeted(struct conn *c, const struct msg *m)
+{
+	struct ask *a, *next;
+
+	if (c->hello.n > 0 || !slice_is(m->id, "0"))
+		return;
+	mcp_check(c->mcp, buf_add_slice(&c->hello, json_type(m->result) == JSON_OBJECT ? m->result : slice_of("{}")));
+	if (m->result.p)
+		conn_send(c, slice(NULL, 0), slice_of("\"notifications/initialized\""), slice(NULL, 0));
+	LL_FOREACH_SAFE(c->asks, a, next)
+		deliver(c, a);
 }
 
 /* Members that a result of 2026-07-28 must have and an older result lacks: its type, and how long it may be cached. */
