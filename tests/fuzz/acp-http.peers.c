@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd/acp-http/posts.c" /* for its event streams */
+#include "cmd/acp-http/streams.c" /* for stream_receive */
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -77,10 +77,10 @@ collect(int fd, struct buf *to)
 static unsigned
 run(struct loop *loop, enum kind kind, struct slice in, size_t step, struct buf *got)
 {
-	struct client c = {.options = &options, .service = {.options = &options, .loop = loop}};
+	struct client c = {.options = &options, .service = {.options = &options, .loop = loop, .report = {.tool = tool_name}}};
 	struct endpoint far = {.line = no_line, .event = no_event};
 	struct stream *s;
-	struct ws ws = {.service = &c.service, .far = &far, .link = &c.link, .client = kind == OF_SERVER};
+	struct ws ws = {0};
 	int local[2], remote[2];
 	size_t n;
 	unsigned code;
@@ -92,7 +92,7 @@ run(struct loop *loop, enum kind kind, struct slice in, size_t step, struct buf 
 	expect(link_open(&c.link, dup(local[0]), local[0]) == 0 && endpoint_open(&far, loop, remote[0], remote[0], 0) == 0);
 	s = stream_of(&c, slice("", 0));
 	expect(s);
-	ws_open(&ws);
+	ws_open(&ws, &far, &c.link);
 	for (; in.n > 0; in = slice(in.p + n, in.n - n)) {
 		n = step < in.n ? step : in.n;
 		if (kind != EVENTS)
@@ -110,6 +110,7 @@ run(struct loop *loop, enum kind kind, struct slice in, size_t step, struct buf 
 	link_close(&c.link);
 	endpoint_close(&far);
 	loop_remove_task(loop, &c.task);
+	buf_free(&c.service.report.line);
 	close(local[1]);
 	close(remote[1]);
 	return code;
