@@ -1,12 +1,12 @@
 /* --connect: makes a remote agent a command, which reads stdin and writes stdout. (Streamable HTTP is in posts.c.) */
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "cmd/acp-http/client.h"
-#include "lib/base/base64.h"
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
@@ -70,11 +70,11 @@ shake_hands(struct client *c)
 {
 	const char *host = strstr(c->url, "://") + 3, *path = host + strcspn(host, "/");
 	unsigned char bytes[16];
-	SCOPED struct buf text = {0}, key = {0};
+	SCOPED struct buf text = {0};
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) || base64_encode(slice((char *)bytes, sizeof(bytes)), &key) < 0)
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -1;
-	snprintf(c->key, sizeof(c->key), "%.*s", (int)key.n, key.p);
+	EVP_EncodeBlock((unsigned char *)c->key, bytes, sizeof(bytes));
 	if (buf_printf(&text, "GET %s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
 			"Sec-WebSocket-Version: 13\r\n", path, (int)(path - host), host, c->key) < 0)
 		return -1;

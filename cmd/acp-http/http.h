@@ -156,7 +156,7 @@ void ws_send(struct ws *, struct slice text);
 void ws_finish(struct ws *, uint16_t code, const char *why);
 /* The number of bytes that the remote end has acknowledged; if the kernel cannot tell, of bytes that the kernel has accepted. */
 uint64_t ws_acked(const struct ws *);
-/* Writes the value of Sec-WebSocket-Accept for a key: 28 bytes and a NUL; out of memory, the empty string. */
+/* Writes the value of Sec-WebSocket-Accept for a key of 24 bytes: 28 bytes and a NUL. */
 void ws_accept_of(const char *key, char accept[29]);
 
 /* Appends the contents of a file or pipe, which may come in parts. 0, or -1 with errno: EFBIG for more than `most` bytes. */

@@ -158,24 +158,26 @@ static int
 stream_receive(struct stream *s, struct slice bytes)
 {
 	const char *p = bytes.p, *end = p + bytes.n, *stop;
-	size_t before = s->data.n, n;
+	size_t before = s->data.n;
+	struct slice line;
 
 	for (; p < end; p = stop + 1) {
 		stop = memchr(p, '\n', (size_t)(end - p));
-		n = (size_t)((stop ? stop : end) - p);
-		if (s->line.n + s->data.n + n > s->client->options->limit + 16) {
+		line = slice_between(p, stop ? stop : end);
+		if (s->line.n + s->data.n + line.n > s->client->options->limit + 16) {
 			report(&s->client->service, NULL, "agent: a message longer than --max-line: the event stream is opened again");
 			return -1;
 		}
-		if (buf_add(&s->line, p, n) < 0)
+		if ((!stop || s->line.n > 0) && buf_add_slice(&s->line, line) < 0)
 			return -1;
 		if (!stop)
 			break;
-		n = s->line.n > 0 && s->line.p[s->line.n - 1] == '\r' ? s->line.n - 1 : s->line.n;
-		if (stream_line(s, slice(s->line.p, n)) < 0)
+		if (s->line.n > 0)
+			line = buf_slice(&s->line);
+		if (stream_line(s, slice(line.p, line.n > 0 && line.p[line.n - 1] == '\r' ? line.n - 1 : line.n)) < 0)
 			return -1;
 		if (before == 0 && s->data.n == 0)
-			s->client->posts.comments += s->line.n + 1;
+			s->client->posts.comments += line.n + 1;
 		before = s->data.n;
 		s->line.n = 0;
 		if (s->line.cap > QUEUE_HIGH)

@@ -1,10 +1,10 @@
 /* WebSocket over an endpoint: frames become messages of a link, and messages frames. */
 #include <inttypes.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <sys/random.h>
 
 #include "cmd/acp-http/http.h"
-#include "lib/base/base64.h"
 #include "lib/run/system.h"
 
 enum { OP_CONTINUATION, OP_TEXT, OP_BINARY, OP_CLOSE = 8, OP_PING, OP_PONG };
@@ -311,12 +311,9 @@ void
 ws_accept_of(const char *key, char accept[29])
 {
 	unsigned char digest[SHA_DIGEST_LENGTH];
-	SCOPED struct buf text = {0}, made = {0};
+	char text[64];
 
-	accept[0] = '\0';
-	if (buf_add_string(&text, key) < 0 || buf_add_string(&text, "258EAFA5-E914-47DA-95CA-C5AB0DC85B11") < 0)
-		return;
-	SHA1((const unsigned char *)text.p, text.n, digest);
-	if (base64_encode(slice((char *)digest, sizeof(digest)), &made) == 0 && made.n == 28)
-		snprintf(accept, 29, "%.28s", made.p);
+	snprintf(text, sizeof(text), "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+	SHA1((unsigned char *)text, strlen(text), digest);
+	EVP_EncodeBlock((unsigned char *)accept, digest, sizeof(digest));
 }
