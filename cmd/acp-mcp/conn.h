@@ -150,9 +150,9 @@ void conn_end(struct conn *);
 /* For the forms. */
 
 /* Sends a request into the chain. of: the peer's request that it forwards, or NULL. Returns NULL out of memory. */
-struct call *conn_call(struct conn *, enum call_kind, enum acp_method, struct slice params, const struct msg *of);
+struct call *conn_call(struct conn *, enum call_kind, const struct json_member *params, const struct msg *of);
 /* Sends an mcp/message notification into the chain. */
-void conn_notify(struct conn *, struct slice params);
+void conn_notify(struct conn *, const struct json_member *params);
 /* Sends a request to the peer; id p NULL: a notification. method: a JSON string. params p NULL: none. */
 void conn_send(struct conn *, struct slice id, struct slice method, struct slice params);
 /* Send a response to the peer: a result (its subscription gets the name `id`), an error object, or a new error. */

@@ -62,16 +62,19 @@ conn_reply_error(struct conn *c, struct slice id, int code, const char *message)
 /* --- calls --- */
 
 struct call *
-conn_call(struct conn *c, enum call_kind kind, enum acp_method method, struct slice params, const struct msg *of)
+conn_call(struct conn *c, enum call_kind kind, const struct json_member *params, const struct msg *of)
 {
+	enum acp_method method = kind == CALL_CONNECT ? ACP_MCP_CONNECT : kind == CALL_DISCONNECT ? ACP_MCP_DISCONNECT : ACP_MCP_MESSAGE;
 	struct slice id = of ? of->id : slice(NULL, 0);
 	struct call *call = calloc(1, sizeof(*call) + id.n);
 	char *room = (char *)(call + 1);
+	SCOPED struct buf text = {0};
 
 	if (call) {
-		*call = (struct call){.conn = c, .kind = kind, .id = slice_keep(&room, id)};
+		*call = (struct call){.conn = kind == CALL_DISCONNECT ? NULL : c, .kind = kind, .id = slice_keep(&room, id)};
 		LL_PREPEND(c->mcp->calls, call);
-		if (frame_request(c->mcp->frame, c->dir, acp_name(method, ACP_PLAIN), params, call) == 0)
+		if (json_add_object(&text, params) == 0 &&
+			frame_request(c->mcp->frame, c->dir, acp_name(method, ACP_PLAIN), buf_slice(&text), call) == 0)
 			return call;
 		LL_DELETE(c->mcp->calls, call);
 	}
@@ -104,23 +107,11 @@ conn_drop_calls(struct conn *c)
 	c->listening = NULL;
 }
 
-static void
-disconnect(struct conn *c, struct slice id)
-{
-	SCOPED struct buf params = {0};
-	struct call *call;
-
-	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", acp_connection_id, (int)id.n, id.p));
-	call = conn_call(c, CALL_DISCONNECT, ACP_MCP_DISCONNECT, buf_slice(&params), NULL);
-	if (call)
-		call->conn = NULL;
-}
-
 void
 conn_disconnect(struct conn *c)
 {
 	if (c->id.n > 0)
-		disconnect(c, buf_slice(&c->id));
+		conn_call(c, CALL_DISCONNECT, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {0}}, NULL);
 	c->id.n = 0;
 }
 
@@ -134,7 +125,7 @@ conn_response(struct mcp *m, struct call *call, const struct msg *response)
 	else if (call->conn)
 		call->conn->form->response(call->conn, call, response);
 	else if (call->kind == CALL_CONNECT && id.p) /* the connection has ended meanwhile */
-		disconnect(&(struct conn){.mcp = m, .dir = ACP_UP}, id);
+		conn_call(&(struct conn){.mcp = m, .dir = ACP_UP}, CALL_DISCONNECT, (struct json_member[]){{acp_connection_id, id}, {0}}, NULL);
 	call_free(m, call);
 }
 
@@ -154,9 +145,12 @@ conn_call_failed(struct conn *c, const struct call *call, struct slice error)
 }
 
 void
-conn_notify(struct conn *c, struct slice params)
+conn_notify(struct conn *c, const struct json_member *params)
 {
-	mcp_check(c->mcp, frame_notify(c->mcp->frame, c->dir, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), params));
+	SCOPED struct buf text = {0};
+
+	mcp_check(c->mcp, json_add_object(&text, params));
+	mcp_check(c->mcp, frame_notify(c->mcp->frame, c->dir, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), buf_slice(&text)));
 }
 
 /* Cancels the call that forwards the request which the peer has cancelled. */

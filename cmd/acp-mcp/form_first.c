@@ -8,32 +8,29 @@ send_to_chain(struct conn *c, const struct msg *m)
 		: json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
 	/* A command names a subscription by the id of the request that it got; the chain knows the id of its own request. */
 	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
-	SCOPED struct buf params = {0}, room = {0};
-	struct slice inner = m->params;
-	int r = a ? listen_rename(&inner, a->msg.id, &room) : 0;
+	struct json_member params[] = {{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method}, {mcp_params, m->params}, {0}};
+	struct slice *inner = &params[2].value;
+	SCOPED struct buf room = {0};
 
 	if (c->older && m->kind == MSG_REQUEST && kind == CALL_PROBE) {
 		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
 		return;
 	}
-	r |= json_add_object(&params, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method},
-		{mcp_params, inner}, {0}});
-	mcp_check(c->mcp, r);
+	if (a)
+		mcp_check(c->mcp, listen_rename(inner, a->msg.id, &room));
 	if (m->kind == MSG_NOTIFICATION)
-		conn_notify(c, buf_slice(&params));
+		conn_notify(c, params);
 	else
-		conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&params), m);
+		conn_call(c, kind, params, m);
 }
 
 void
 form_first_connect(struct conn *c, bool by_server_id)
 {
-	struct slice id = c->server->id;
-	SCOPED struct buf params = {0};
+	const struct json_member params[] = {{by_server_id ? acp_server_id : acp_acp_id, c->server->id}, {0}};
 
 	c->form = &form_first;
-	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id.n, id.p));
-	if (conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL))
+	if (conn_call(c, CALL_CONNECT, params, NULL))
 		conn_await(c);
 }
 

@@ -12,7 +12,7 @@ put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice p
 {
 	struct slice hello = buf_slice(&c->hello), capabilities = mcp_object(hello, mcp_capabilities);
 	uint64_t number = ++c->mcp->nrequests;
-	SCOPED struct buf id = {0}, meta = {0}, with = {0}, text = {0};
+	SCOPED struct buf id = {0}, meta = {0}, with = {0};
 	struct call *call;
 	int r = buf_printf(&id, "\"%" PRIu64 "\"", number);
 
@@ -24,10 +24,9 @@ put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice p
 		r |= meta_put(params, buf_slice(&meta), &with);
 		params = buf_slice(&with);
 	}
-	r |= json_add_object(&text, (struct json_member[]){{acp_server_id, c->server->id}, {acp_request_id, buf_slice(&id)},
-		{mcp_method, method}, {mcp_params, params}, {0}});
 	mcp_check(c->mcp, r);
-	call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
+	call = conn_call(c, kind, (struct json_member[]){{acp_server_id, c->server->id}, {acp_request_id, buf_slice(&id)},
+		{mcp_method, method}, {mcp_params, params}, {0}}, m);
 	if (call)
 		call->number = number;
 	return call;

@@ -66,11 +66,8 @@ reply_locally(struct conn *c, struct slice method)
 static void
 notify_asker(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
-	SCOPED struct buf text = {0};
-
-	mcp_check(c->mcp, json_add_object(&text, (struct json_member[]){{acp_server_id, buf_slice(&c->command.what->id)},
-		{acp_request_id, a->request_id}, {mcp_method, method}, {mcp_params, params}, {0}}));
-	conn_notify(c, buf_slice(&text));
+	conn_notify(c, (struct json_member[]){{acp_server_id, buf_slice(&c->command.what->id)}, {acp_request_id, a->request_id},
+		{mcp_method, method}, {mcp_params, params}, {0}});
 }
 
 /* Sends a notification of a subscription, with the id of the subscription. */

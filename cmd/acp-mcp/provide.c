@@ -193,29 +193,24 @@ shim_gone(void *arg, short revents)
 void
 provide_serve(struct mcp *m, const struct provided *p, int fd)
 {
-	struct local *l;
+	struct local *l = NULL;
 
 	if (!provide_may_start(m, p)) {
-		close(fd);
 		frame_warn(m->frame, "server %.*s: a connection is refused: there are %llu (--max-connections)", (int)p->name.n, p->name.p,
 			(unsigned long long)m->options->connections);
-		return;
-	}
-	l = calloc(1, sizeof(*l));
-	if (!l) {
-		close(fd);
+	} else if (!(l = calloc(1, sizeof(*l)))) {
 		mcp_fail(m, "out of memory");
-		return;
+	} else {
+		l->command = (struct command){.mcp = m, .what = p, .input = fd, .ended = local_ended, .arg = l};
+		l->shim = (struct loop_fd){.fd = fd, .events = 0, .ready = shim_gone, .arg = l};
+		if (command_start(&l->command, NULL) == 0) {
+			LL_PREPEND(m->locals, l);
+			loop_add_fd(frame_loop(m->frame), &l->shim);
+			return;
+		}
 	}
-	l->command = (struct command){.mcp = m, .what = p, .input = fd, .ended = local_ended, .arg = l};
-	l->shim = (struct loop_fd){.fd = fd, .events = 0, .ready = shim_gone, .arg = l};
-	if (command_start(&l->command, NULL) < 0) {
-		close(fd);
-		free(l);
-		return;
-	}
-	LL_PREPEND(m->locals, l);
-	loop_add_fd(frame_loop(m->frame), &l->shim);
+	close(fd);
+	free(l);
 }
 
 void
