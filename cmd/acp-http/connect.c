@@ -35,15 +35,13 @@ far_send(struct client *c, struct slice text)
 static void
 connection_up(struct client *c)
 {
-	char *p = c->early.p, *end = p + c->early.n, *newline;
+	struct slice left = buf_slice(&c->early), line;
 
 	report_verbose(&c->service, NULL, "connected");
 	loop_remove_timer(c->service.loop, &c->handshake);
 	c->up = true;
-	for (; p < end; p = newline + 1) {
-		newline = memchr(p, '\n', (size_t)(end - p));
-		far_send(c, slice_between(p, newline));
-	}
+	while (line_next(&left, &line))
+		far_send(c, line);
 	buf_free(&c->early);
 }
 

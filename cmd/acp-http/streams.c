@@ -157,20 +157,20 @@ stream_line(struct stream *s, struct slice line)
 static int
 stream_receive(struct stream *s, struct slice bytes)
 {
-	const char *p = bytes.p, *end = p + bytes.n, *stop;
+	const char *end = bytes.p + bytes.n;
 	size_t before = s->data.n;
 	struct slice line;
+	bool whole;
 
-	for (; p < end; p = stop + 1) {
-		stop = memchr(p, '\n', (size_t)(end - p));
-		line = slice_between(p, stop ? stop : end);
+	while (line_next(&bytes, &line)) {
+		whole = line.p + line.n < end;
 		if (s->line.n + s->data.n + line.n > s->client->options->limit + 16) {
 			report(&s->client->service, NULL, "agent: a message longer than --max-line: the event stream is opened again");
 			return -1;
 		}
-		if ((!stop || s->line.n > 0) && buf_add_slice(&s->line, line) < 0)
+		if ((!whole || s->line.n > 0) && buf_add_slice(&s->line, line) < 0)
 			return -1;
-		if (!stop)
+		if (!whole)
 			break;
 		if (s->line.n > 0)
 			line = buf_slice(&s->line);
