@@ -696,6 +696,21 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$stderr" "acp-http: a message was lost: the session's id does not fit in a header"
 }
 
+@test "a session that was closed and is loaded again has a stream again: its replay comes" {
+	serve -- jq -c --unbuffered 'if .method == "session/load" then {jsonrpc, method: "session/update", params: {sessionId: "s"}} else empty end,
+		{jsonrpc, id, result: {sessionId: "s"}}'
+	: >out
+	acp-http --connect "http://127.0.0.1:$PORT/acp" < <(
+		for line in "$initialize" "$new" "${prompt/prompt/close}" "${prompt/3,\"method\":\"session\/prompt/4,\"method\":\"session\/load}"; do
+			echo "$line"
+			wait_for grep -q "\"id\":$(jq .id <<<"$line")" out
+		done
+		wait_for grep -q session/update out
+	) >out
+	assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null]'
+	assert_equal "$(grep -c session/update out)" 1
+}
+
 @test "the stream of a sub-agent's session is opened when the session is announced; one that was closed can be opened again" {
 	serve -- jq -c --unbuffered 'def result($value): {jsonrpc, id, result: $value}; def update($session; $update):
 		{jsonrpc, method: "session/update", params: {sessionId: $session, update: $update}};
