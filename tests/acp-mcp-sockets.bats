@@ -111,7 +111,7 @@ opened() {
 	finish
 	assert_equal "$(cat err)" "$missing"
 	# Not where somebody has come.
-	opened --timeout 3s
+	opened
 	shim a "$(socket)"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
 	client '{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}'
