@@ -389,7 +389,7 @@ conn_resume(struct conn *c)
 {
 	loop_remove_timer(frame_loop(c->mcp->frame), &c->response_timer);
 	c->awaiting = false;
-	conn_update_all(c->mcp);
+	endpoint_pause(&c->peer, frame_full(c->mcp->frame, c->dir));
 }
 
 void
