@@ -9,8 +9,7 @@
 struct entry {
 	struct request request;
 	struct entry *older, *newer; /* the list of all open requests; older of the oldest is the newest */
-	struct entry *twin, *before; /* the next newer and the next older request with the same key */
-	struct entry *last;          /* of the oldest twin: the newest twin */
+	struct entry *before, *twin; /* the list of those with the same key, which begins in the table */
 	UT_hash_handle hh;           /* of the oldest twin only */
 	uint64_t number;             /* the number of requests that were opened before */
 	unsigned keylen;
@@ -84,18 +83,16 @@ entry_new(struct slice key, const struct msg *m)
 static int
 insert(struct requests *rs, struct entry *e)
 {
-	struct entry *twin;
+	struct entry *twins;
 
-	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twin);
-	e->last = e;
-	if (twin) {
-		e->before = twin->last;
-		twin->last->twin = e;
-		twin->last = e;
-		return 0;
+	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twins);
+	if (!twins) {
+		HASH_ADD_KEYPTR(hh, rs->table, e->bytes, e->keylen, e);
+		if (!e->hh.tbl)
+			return -1;
 	}
-	HASH_ADD_KEYPTR(hh, rs->table, e->bytes, e->keylen, e);
-	return e->hh.tbl ? 0 : -1;
+	DL_APPEND2(twins, e, before, twin);
+	return 0;
 }
 
 struct request *
@@ -147,22 +144,18 @@ requests_find(struct requests *rs, enum acp_side from, struct slice id)
 static void
 withdraw(struct requests *rs, struct entry *e)
 {
-	struct entry *head, *twin = e->twin;
+	struct entry *twins = e;
+	/* Before the oldest twin is the newest, after which there is none. */
+	bool oldest = !e->before->twin;
 
-	if (twin)
-		twin->before = e->before;
-	if (e->before) {
-		e->before->twin = twin;
-		HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
-		if (head->last == e)
-			head->last = e->before;
+	if (!oldest)
+		HASH_FIND(hh, rs->table, e->bytes, e->keylen, twins);
+	DL_DELETE2(twins, e, before, twin);
+	if (!oldest)
 		return;
-	}
 	/* The twin is added before the entry is deleted, because uthash frees an empty table. */
-	if (twin) {
-		twin->last = e->last;
-		HASH_ADD_KEYPTR(hh, rs->table, twin->bytes, twin->keylen, twin);
-	}
+	if (twins)
+		HASH_ADD_KEYPTR(hh, rs->table, twins->bytes, twins->keylen, twins);
 	HASH_DEL(rs->table, e);
 }
 
@@ -173,7 +166,7 @@ requests_remove(struct requests *rs, struct request *r)
 
 	withdraw(rs, e);
 	DL_DELETE2(rs->oldest, e, older, newer);
-	e->older = e->newer = e->twin = e->before = NULL;
+	e->older = e->newer = NULL;
 	rs->n--;
 }
 
