@@ -70,7 +70,7 @@ flush_later(struct logs *l)
 
 /* Records a line of a component's stderr, on the hop that has the component's name. */
 static void
-on_stderr(void *arg, const char *name, struct slice line)
+on_stderr(void *arg, const char *name, const struct line *line)
 {
 	struct logs *l = arg;
 	size_t hop;
@@ -81,7 +81,7 @@ on_stderr(void *arg, const char *name, struct slice line)
 		return;
 	flush_later(l);
 	recording_put(log_buf(l->files[RECORD]), (int)hop, &(struct record){.kind = RECORD_STDERR, .t = loop_clock() - l->began,
-		.from = ACP_AGENT, .text = line});
+		.from = ACP_AGENT, .text = line->text});
 	log_end_record(l->files[RECORD]);
 }
 

@@ -7,6 +7,7 @@
 #include "lib/frame/frame_options.h"
 #include "lib/run/endpoint.h"
 #include "lib/run/proc.h"
+#include "lib/run/report.h"
 
 struct attachment;
 struct edit;
@@ -95,9 +96,8 @@ struct agent {
 	enum { AGENT_NOT_STARTED, AGENT_RUNNING, AGENT_ENDED } state;
 	int status;
 	bool stopped;        /* we have sent it a signal */
-	struct endpoint log; /* its stderr */
-	struct endpoint err; /* our stderr */
-	uint64_t discarded;  /* lines of its stderr that found no room in the queue of ours */
+	struct report report; /* our stderr */
+	struct report_source errors; /* its stderr */
 	struct loop_timer exit_timer;
 	bool overdue;        /* a process still held its pipes when exit_timer expired */
 	uint64_t last_written; /* bytes that had been written to it when exit_timer was last started */

@@ -277,7 +277,7 @@ message_put(struct frame *f, enum acp_direction dir, struct slice text, struct r
 /* --- noise and long lines --- */
 
 static void
-report_line(struct side *s, enum frame_event_kind kind, const struct line *line, bool torn, struct json_error why)
+line_event(struct side *s, enum frame_event_kind kind, const struct line *line, bool torn, struct json_error why)
 {
 	frame_event(s->frame,
 		&(struct frame_event){.kind = kind, .from = s->from, .number = line->number, .text = line->text, .torn = torn, .why = why});
@@ -336,7 +336,7 @@ handle_noise(struct side *s, const struct line *line, bool torn, struct json_err
 {
 	struct frame *f = s->frame;
 
-	report_line(s, FRAME_NOISE, line, torn, why);
+	line_event(s, FRAME_NOISE, line, torn, why);
 	if (!discards_noise(f))
 		return line_put(f, s->dir, line->block, line->text, line->text, torn);
 	if (line_is_blank(line))
@@ -373,7 +373,7 @@ handle_long_line(struct side *s, const struct line *line)
 	struct endpoint *to = &f->to[s->dir]->end;
 
 	if (line->first) {
-		report_line(s, FRAME_LONG, line, false, why);
+		line_event(s, FRAME_LONG, line, false, why);
 		frame_warn(f, "%s: line %" PRIu64 ": longer than %zu bytes: %s", side_input(s), line->number, f->options->limit,
 			discarded ? "dropped" : "passed unread");
 	}

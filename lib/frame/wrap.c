@@ -1,72 +1,27 @@
 /* The transport around an agent that the tool starts: the agent's three pipes, its life and its end. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/cli.h"
-#include "lib/base/text.h"
 #include "lib/frame/frame_parts.h"
 
-enum { STDERR_LINE = 64 * 1024, AFTER_TERM = 2 * 1000 * 1000, LAST_STDERR_MS = 1000 };
+enum { AFTER_TERM = 2 * 1000 * 1000, LAST_WORDS = 1000 * 1000 }; /* us */
 
-static bool
-relay_stderr(void *arg, enum input_got got, const struct line *line)
+/* The report relays each line of the agent's standard error, and then calls this. */
+static void
+stderr_line(void *arg, const char *name, const struct line *line)
 {
-	struct frame *f = arg;
-	struct agent *a = &f->agent;
-	struct frame_event e = {.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true};
-	bool whole = got == INPUT_LINE;
-	SCOPED struct buf plain = {0};
-
-	/* The last piece of a very long line includes the newline. */
-	if (got == INPUT_PIECE && line->last && e.text.n > 0 && e.text.p[e.text.n - 1] == '\n') {
-		e.text.n--;
-		whole = true;
-	}
-	frame_event(f, &e);
-	if (a->err.out.full || text_plain(&plain, e.text) < 0 || (whole && buf_add(&plain, "\n", 1) < 0) ||
-		endpoint_put(&a->err, NULL, buf_slice(&plain)) < 0)
-		a->discarded++;
-	return true;
+	(void)name;
+	frame_event(arg, &(struct frame_event){.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true});
 }
 
 static void
-log_event(void *arg, enum endpoint_event event)
+stderr_changed(void *arg)
 {
 	struct frame *f = arg;
 
-	(void)event;
 	frame_log_write(f);
-	frame_settle(f);
-}
-
-static void
-report_discarded(struct frame *f)
-{
-	struct agent *a = &f->agent;
-	SCOPED struct buf line = {0};
-
-	if (a->discarded == 0)
-		return;
-	/* The notice joins the queue of lines, even if our stderr is read slowly. */
-	if (buf_printf(&line, "%s: %" PRIu64 " lines of the agent's standard error were left out", f->filter->name,
-		a->discarded) == 0)
-		endpoint_put_line(&a->err, NULL, buf_slice(&line), false);
-	a->discarded = 0;
-}
-
-static void
-err_event(void *arg, enum endpoint_event event)
-{
-	struct frame *f = arg;
-
-	(void)event;
-	if (!f->agent.err.out.full)
-		report_discarded(f);
 	frame_settle(f);
 }
 
@@ -86,7 +41,7 @@ agent_ended(void *arg, int status)
 static bool
 wrap_over(const struct frame *f)
 {
-	return f->agent.state == AGENT_ENDED && !endpoint_can_read(&f->agent.log);
+	return f->agent.state == AGENT_ENDED && !endpoint_can_read(&f->agent.errors.in);
 }
 
 static void
@@ -113,9 +68,9 @@ exit_timer_expired(void *arg)
 		/* The agent's output waits for the client to read, so that the agent is not late. */
 		loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	} else if (a->state == AGENT_ENDED) {
-		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
+		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->errors.in) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
-		endpoint_drain(&a->log);
+		endpoint_drain(&a->errors.in);
 		/* A process that the agent has started may hold the agent's input, too, and not read it. */
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
@@ -144,13 +99,12 @@ static int
 open_stderr(struct frame *f, int fd)
 {
 	struct agent *a = &f->agent;
-	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+	int r = report_open(&a->report, f->filter->name, f->loop);
 
-	a->log = (struct endpoint){.line = relay_stderr, .event = log_event, .arg = f};
-	a->err = (struct endpoint){.event = err_event, .arg = f};
-	if (endpoint_open(&a->log, f->loop, fd, -1, STDERR_LINE) < 0)
-		return -1;
-	return err < 0 ? 0 : endpoint_open(&a->err, f->loop, -1, err, 0);
+	a->report.on_line = stderr_line;
+	a->report.arg = f;
+	a->errors = (struct report_source){.changed = stderr_changed, .arg = f};
+	return report_source_open(&a->errors, &a->report, NULL, fd) < 0 ? -1 : r;
 }
 
 static int
@@ -209,11 +163,10 @@ wrap_close(struct frame *f)
 	proc_signal(a->child.pid, a->state == AGENT_ENDED && !a->overdue ? SIGTERM : SIGKILL);
 	loop_remove_timer(f->loop, &a->exit_timer);
 	loop_reap(f->loop, &a->child);
-	endpoint_close(&a->log);
-	report_discarded(f);
+	endpoint_close(&a->errors.in);
+	buf_free(&a->errors.tail);
 	/* A slow reader of our standard error still gets the queue. */
-	endpoint_flush(&a->err, LAST_STDERR_MS, INT_MAX);
-	endpoint_close(&a->err);
+	report_close(&a->report, LAST_WORDS, UINT64_MAX);
 }
 
 const struct transport transport_wrap = {

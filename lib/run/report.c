@@ -8,16 +8,17 @@
 #include "lib/run/proc.h"
 
 enum {
-	LINE_LIMIT = 16 * 1024, /* bytes: a longer line comes in pieces, each of them a line */
+	LINE_LIMIT = 64 * 1024, /* bytes: a longer line comes in pieces */
 	TAIL = 2048,            /* bytes that are kept of a child's last lines */
 };
 
+/* name: NULL: the line has none. whole: the line ends with this text. */
 static void
-queue(struct report *r, const char *name, struct slice text)
+queue(struct report *r, const char *name, struct slice text, bool whole)
 {
 	r->line.n = 0;
-	if (r->out.out.full || text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0 ||
-		text_plain(&r->line, text) < 0 || buf_add(&r->line, "\n", 1) < 0 ||
+	if (r->out.out.full || (name && (text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0)) ||
+		text_plain(&r->line, text) < 0 || (whole && buf_add(&r->line, "\n", 1) < 0) ||
 		endpoint_put(&r->out, NULL, buf_slice(&r->line)) < 0)
 		r->lost++;
 }
@@ -31,7 +32,7 @@ report_lost(struct report *r)
 		return;
 	if (buf_printf(&text, "%llu lines of standard error discarded: its reader is too slow", (unsigned long long)r->lost) == 0) {
 		r->lost = 0;
-		queue(r, r->tool, buf_slice(&text));
+		queue(r, r->tool, buf_slice(&text), true);
 	}
 }
 
@@ -75,7 +76,7 @@ report_line(struct report *r, const char *format, ...)
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0)
-		queue(r, r->tool, buf_slice(&text));
+		queue(r, r->tool, buf_slice(&text), true);
 	va_end(args);
 }
 
@@ -83,23 +84,22 @@ static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct report_source *s = arg;
-	struct slice text = line->text, named;
-	size_t n = strlen(s->name);
+	struct line plain = *line;
+	const char *p = line->text.p, *end = p + line->text.n;
+	bool newline = got == INPUT_PIECE && end > p && end[-1] == '\n';
 
-	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
-		text.n--;
+	end -= newline;
 	/* The last piece of a long line may be just its newline. */
-	if (got == INPUT_PIECE && text.n == 0)
+	if (got == INPUT_PIECE && end == p && s->name)
 		return true;
+	plain.text = slice_between(p, end);
 	/* A line that begins with the child's name needs no other name. */
-	if (text.n > n + 2 && memcmp(text.p, s->name, n) == 0 && memcmp(text.p + n, ": ", 2) == 0)
-		named = slice(text.p + n + 2, text.n - n - 2);
-	else
-		named = text;
-	queue(s->report, s->name, named);
-	text_keep_tail(&s->tail, text, TAIL);
+	if (!s->name || !bytes_skip(&p, end, s->name) || !bytes_skip(&p, end, ": "))
+		p = plain.text.p;
+	queue(s->report, s->name, slice_between(p, end), s->name || newline || got == INPUT_LINE);
+	text_keep_tail(&s->tail, plain.text, TAIL);
 	if (s->report->on_line)
-		s->report->on_line(s->report->arg, s->name, text);
+		s->report->on_line(s->report->arg, s->name, &plain);
 	return true;
 }
 

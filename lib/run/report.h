@@ -15,7 +15,8 @@ struct report {
 	struct endpoint out;
 	struct buf line;
 	uint64_t lost; /* lines discarded since the queue was full */
-	void (*on_line)(void *arg, const char *name, struct slice line); /* also called for each line of a child; may be NULL */
+	/* Also called for each line of a child, or piece of a long one, without its newline; may be NULL. */
+	void (*on_line)(void *arg, const char *name, const struct line *);
 	void *arg;
 };
 
@@ -36,7 +37,10 @@ void report_close(struct report *, uint64_t idle_us, uint64_t total_us);
 /* Queues a line of the tool itself: "TOOL: ...". */
 void report_line(struct report *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reads a child's stderr from fd, which it owns from now on. name: what its lines begin with, borrowed. Returns 0, or -1 with errno. */
+/*
+ * Reads a child's stderr from fd, which it owns from now on. name: what its lines begin with, borrowed. With a name each piece of a long
+ * line is a line; with NULL the lines stay as they are. Returns 0, or -1 with errno.
+ */
 int report_source_open(struct report_source *, struct report *, const char *name, int fd);
 
 #endif
