@@ -54,7 +54,7 @@ int
 shim_run(const char *path)
 {
 	struct shim agent = {.other = NULL}, server = {.path = path};
-	int fd = socket_connect(path);
+	int fd = socket_connect(path, 0);
 	struct loop *loop;
 
 	if (fd < 0) {

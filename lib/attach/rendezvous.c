@@ -80,7 +80,7 @@ static int
 remove_stale(const char *path)
 {
 	bool is_link = has_type(path, S_IFLNK); /* checked before connecting, since a link that appears later is not stale */
-	int fd = socket_connect_nowait(path);
+	int fd = socket_connect(path, O_NONBLOCK);
 
 	/* Files of other types are never removed. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
@@ -108,7 +108,7 @@ is_in_directory(const char *path)
 int
 rendezvous_connect(const char *path)
 {
-	int fd = socket_connect_nowait(path), locked, error = errno;
+	int fd = socket_connect(path, O_NONBLOCK), locked, error = errno;
 
 	if (fd < 0 && (error == ECONNREFUSED || error == ENOENT) && is_in_directory(path)) {
 		locked = lock();

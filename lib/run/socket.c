@@ -73,8 +73,8 @@ socket_accept(int listener)
 	return -1;
 }
 
-static int
-connect_to(const char *path, int flags)
+int
+socket_connect(const char *path, int flags)
 {
 	struct sockaddr_un address;
 	int fd = new_socket(path, flags, &address);
@@ -85,18 +85,6 @@ connect_to(const char *path, int flags)
 }
 
 int
-socket_connect(const char *path)
-{
-	return connect_to(path, 0);
-}
-
-int
-socket_connect_nowait(const char *path)
-{
-	return connect_to(path, O_NONBLOCK);
-}
-
-int
 socket_pair(int ends[2])
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
@@ -104,12 +92,6 @@ socket_pair(int ends[2])
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
 	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 	return 0;
-}
-
-void
-socket_shut(int socket)
-{
-	shutdown(socket, SHUT_RDWR);
 }
 
 ssize_t

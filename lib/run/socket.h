@@ -13,16 +13,14 @@ extern const size_t socket_path_size; /* the path of a socket must be shorter */
 int socket_listen(const char *path);
 /* Accepts the next connection. -1 with errno: EAGAIN where none waits; EPERM where another user's process connected: it is closed. */
 int socket_accept(int listener);
-/* Connects, and may wait for the listener. The descriptor, or -1 with errno. */
-int socket_connect(const char *path);
-/* As socket_connect, but never waits, and the descriptor does not block. EAGAIN: the listener's queue is full. */
-int socket_connect_nowait(const char *path);
+/*
+ * Connects. flags: 0, or O_NONBLOCK: never waits for the listener (EAGAIN: its queue is full), and the descriptor does not block. The
+ * descriptor, or -1 with errno.
+ */
+int socket_connect(const char *path, int flags);
 
 /* Makes two sockets that are connected with each other, close-on-exec. 0, or -1 with errno. */
 int socket_pair(int ends[2]);
-
-/* Ends both directions for all processes that have the socket. */
-void socket_shut(int socket);
 
 /*
  * Sends as much of the text as there is room for, and with its first byte a copy of the descriptor (-1: none). Never waits. The bytes

@@ -72,7 +72,7 @@ hear(int fd, struct buf *answer, int *got)
 static int
 connect_to(const char *path)
 {
-	int fd = socket_connect(path);
+	int fd = socket_connect(path, 0);
 
 	if (fd < 0)
 		fail(path);

@@ -204,11 +204,11 @@ test_connection(void)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/s", check_folder());
-	CHECK(socket_connect(path) == -1 && errno == ENOENT);
+	CHECK(socket_connect(path, 0) == -1 && errno == ENOENT);
 	listener = socket_listen(path);
 	CHECK(listener >= 0 && stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
 	CHECK(socket_accept(listener) == -1 && errno == EAGAIN);
-	client = socket_connect(path);
+	client = socket_connect(path, 0);
 	server = socket_accept(listener);
 	CHECK(client >= 0 && server >= 0);
 	CHECK(socket_send(client, slice_of("ask\n"), -1) == 4);
@@ -220,7 +220,7 @@ test_connection(void)
 	close(client);
 	close(server);
 	close(listener);
-	CHECK(socket_connect(path) == -1 && errno == ECONNREFUSED);
+	CHECK(socket_connect(path, 0) == -1 && errno == ECONNREFUSED);
 	CHECK(unlink(path) == 0);
 	memset(longer, 'l', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
