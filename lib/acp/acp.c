@@ -144,17 +144,15 @@ static const struct acp_member *
 in_message(const struct acp_member *m, enum acp_method what, bool response)
 {
 	bool initialize = what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
+	struct slice name = slice_of(m->name);
 
 	if (m->cwd && !acp_opens_session(what))
 		return &no_member;
 	if (m->id == ACP_ID_REQUEST && what != ACP_CANCEL_REQUEST)
 		return what == ACP_MCP_MESSAGE ? &mcp_request : &no_member;
-	if (m->metadata && slice_is(slice_of(m->name), "meta") && what != ACP_PROXY_SUCCESSOR)
-		return &no_member;
-	if (m->metadata && slice_is(slice_of(m->name), "info") && !initialize)
-		return &no_member;
 	/* The client's capabilities are metadata, the agent's are part of the conversation. */
-	if (m->metadata && slice_is(slice_of(m->name), "capabilities") && (!initialize || response))
+	if (m->metadata && ((slice_is(name, "meta") && what != ACP_PROXY_SUCCESSOR) || (slice_is(name, "info") && !initialize) ||
+		(slice_is(name, "capabilities") && (!initialize || response))))
 		return &no_member;
 	return m;
 }

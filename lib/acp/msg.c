@@ -311,30 +311,24 @@ msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, co
 	static const struct json_keys keys = {3, {"method", "params", "peer"}};
 	struct slice v[3];
 
-	*inner = (struct msg){.text = e->text, .id = e->id, .shape = e->shape};
-	if (json_type(e->params) != JSON_OBJECT) {
-		*why = "an envelope without params";
-		return -1;
-	}
+	*why = NULL;
 	/* The text is valid JSON, and a scan is faster than a walk. It fails only if a member occurs twice. */
-	if (json_members(e->params, JSON_DEPTH, &keys, v, NULL) == JSON_NONE) {
+	if (json_type(e->params) != JSON_OBJECT)
+		*why = "an envelope without params";
+	else if (json_members(e->params, JSON_DEPTH, &keys, v, NULL) == JSON_NONE)
 		*why = "an envelope with a member twice";
-		return -1;
-	}
-	inner->method = v[0];
-	inner->params = v[1];
-	if (json_type(inner->method) != JSON_STRING) {
+	else if (json_type(v[0]) != JSON_STRING)
 		*why = "an envelope without a method";
+	else if (v[2].p && !peer)
+		*why = "an envelope for a peer: there is only one successor";
+	else if (v[2].p && json_type(v[2]) != JSON_STRING)
+		*why = "an envelope for a peer whose name is not a string";
+	if (*why)
 		return -1;
-	}
-	if (v[2].p && (!peer || json_type(v[2]) != JSON_STRING)) {
-		*why = peer ? "an envelope for a peer whose name is not a string" : "an envelope for a peer: there is only one successor";
-		return -1;
-	}
 	if (peer)
 		*peer = v[2];
-	inner->what = acp_method(inner->method);
-	inner->kind = inner->id.p ? MSG_REQUEST : MSG_NOTIFICATION;
+	*inner = (struct msg){.kind = e->id.p ? MSG_REQUEST : MSG_NOTIFICATION, .what = acp_method(v[0]), .text = e->text, .id = e->id,
+		.method = v[0], .params = v[1], .shape = e->shape};
 	return 0;
 }
 

@@ -33,31 +33,24 @@ frame_report_signal(struct frame *f, int signal)
 }
 
 int
-frame_start(struct frame *f)
-{
-	const struct filter *filter = f->filter;
-
-	f->stage = STAGE_BEGUN;
-	if (filter->start && filter->start(filter->state, f) < 0)
-		return EXIT_FAILED;
-	f->stage = STAGE_RUNNING;
-	if (f->early_signal)
-		frame_report_signal(f, f->early_signal);
-	return 0;
-}
-
-int
 frame_begin(struct frame *f)
 {
+	const struct filter *filter = f->filter;
 	int status = frame_refuse_unsuited(f, f->transport);
 
 	/* A log file keeps its old contents until the chain has accepted us. */
 	if (status == 0 && f->transport->copies)
 		status = frame_log_open(f);
-	if (status == 0)
-		status = frame_start(f);
-	if (status == 0)
+	if (status == 0) {
+		f->stage = STAGE_BEGUN;
+		status = filter->start && filter->start(filter->state, f) < 0 ? EXIT_FAILED : 0;
+	}
+	if (status == 0) {
+		f->stage = STAGE_RUNNING;
+		if (f->early_signal)
+			frame_report_signal(f, f->early_signal);
 		return 0;
+	}
 	frame_fail(f, status);
 	f->failed = true;
 	loop_stop(f->loop);

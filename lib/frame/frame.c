@@ -104,7 +104,7 @@ prepare(struct frame *f)
 	return EXIT_FAILED;
 }
 
-/* Opens the transport, and starts the filter unless that has to wait for input. 0, or an exit status. */
+/* Opens the transport, and starts the filter unless that has to wait for input. 0, or an exit status after reporting the error. */
 static int
 open_transport(struct frame *f)
 {
@@ -118,7 +118,9 @@ open_transport(struct frame *f)
 		status = f->transport->open(f);
 	if (status == 0 && !f->transport->copies)
 		cli_waits(f->filter->name, f->near.end.in.io.fd, f->far.frame ? "the client's messages" : "messages");
-	return status || f->transport->begin ? status : frame_start(f);
+	if (status == 0 && !f->transport->begin && frame_begin(f) < 0)
+		status = f->status;
+	return status;
 }
 
 int

@@ -174,8 +174,6 @@ void frame_log_close(struct frame *);
 /* flow.c: starts and ends the filter, reads and pauses the sides. */
 /* Checks that the transport fulfils the needs of the filter. 0, or an exit status after reporting the error. */
 int frame_refuse_unsuited(struct frame *, const struct transport *);
-/* Starts the filter. 0, or an exit status. */
-int frame_start(struct frame *);
 /* Checks the transport and starts the filter, also the log of an attached one. 0; -1: it failed, and the loop stops. */
 int frame_begin(struct frame *);
 void frame_report_signal(struct frame *, int signal);
