@@ -144,17 +144,6 @@ struct member {
 	jv name, was; /* was: invalid if libjq has no member of this name */
 };
 
-/* Finds libjq's name and value of a member. 0, or -1 out of memory. */
-static int
-find_member(struct patch *p, struct member *m, jv in)
-{
-	m->name = name_of(p, m->key);
-	if (!jv_is_valid(m->name))
-		return -1;
-	m->was = jv_object_get(jv_copy(in), jv_copy(m->name));
-	return 0;
-}
-
 /* Writes a member. Frees its name and was. 0, or -1 out of memory. */
 static int
 patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv last, jv out)
@@ -206,9 +195,13 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 		m = next;
 		next.index++;
 		more = json_next(&it, &next.key, &next.value);
-		r = find_member(p, &m, in);
-		if (r == 0)
+		m.name = name_of(p, m.key);
+		if (jv_is_valid(m.name)) {
+			m.was = jv_object_get(jv_copy(in), jv_copy(m.name));
 			r = patch_member(p, &row, &m, more ? next.key.p : NULL, last, out);
+		} else {
+			r = -1;
+		}
 	}
 	if (r == 0)
 		r = add_members(p, &row, in, out);

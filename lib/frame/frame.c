@@ -72,7 +72,6 @@ frame_free(struct frame *f)
 	buf_free(&f->far.outline.text);
 	for (size_t i = 0; i < f->nearly; i++)
 		block_drop(f->early[i].line.block);
-	free(f->early);
 	loop_free(f->loop);
 }
 

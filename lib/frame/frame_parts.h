@@ -103,11 +103,12 @@ struct agent {
 	uint64_t last_written; /* bytes that had been written to it when exit_timer was last started */
 };
 
-/* A line that came before the transport was known. */
+/* A line that came before the transport was known; the most lines that are kept. */
 struct early {
 	struct line line;
 	enum input_got got;
 };
+enum { EARLY_MOST = 64 };
 
 struct frame {
 	const struct filter *filter;
@@ -138,7 +139,7 @@ struct frame {
 	int early_signal;      /* a signal for the filter that came before it was started; or 0 */
 	int status;
 	/* Private to the transports. */
-	struct early *early;
+	struct early early[EARLY_MOST];
 	size_t nearly;
 	unsigned senders;      /* of a pipe: a bit for each side that is known to have sent a message */
 	enum acp_dialect dialect;

@@ -13,7 +13,6 @@
 enum {
 	LINK_IN = 6, /* the descriptor from which a link (UCSPI) reads the agent's side, ... */
 	LINK_OUT,    /* ... and the one to which it writes */
-	EARLY_MOST = 64,
 	PEEK = 4096,
 };
 
@@ -128,16 +127,11 @@ static int
 undecided_line(struct side *s, enum input_got got, const struct line *line)
 {
 	struct frame *f = s->frame;
-	struct early *early;
 	struct msg m = {0};
 	bool proxy;
 
 	if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_NOISE && f->nearly < EARLY_MOST) {
-		early = realloc(f->early, (f->nearly + 1) * sizeof(*early));
-		if (!early)
-			return -1;
-		f->early = early;
-		early[f->nearly++] = (struct early){*line, got};
+		f->early[f->nearly++] = (struct early){*line, got};
 		block_hold(line->block);
 		return 0;
 	}

@@ -120,9 +120,7 @@ log_file_prepare(int fd, const char *name, bool append, char *const *inputs, boo
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return -1;
-	if (log_file_is_input(&st, inputs)) {
+	if (fstat(fd, &st) == 0 && log_file_is_input(&st, inputs)) {
 		errno = EINVAL;
 		return -1;
 	}

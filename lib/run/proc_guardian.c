@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/bytes.h"
 #include "lib/run/proc_parts.h"
 
 enum {
@@ -28,59 +28,31 @@ order(struct proc_guardian *g, char verb, pid_t group)
 
 /* --- the process --- */
 
-struct groups {
-	pid_t *ids;
-	size_t n, cap;
-};
-
+/* Ends the groups, of which there are n. */
 static void
-groups_add(struct groups *g, pid_t group)
-{
-	size_t cap = g->cap ? g->cap * 2 : 16;
-	pid_t *ids;
-
-	if (g->n == g->cap) {
-		ids = realloc(g->ids, cap * sizeof(*ids));
-		if (!ids)
-			return; /* only this group remains without a guardian, which has no way to report it */
-		g->ids = ids;
-		g->cap = cap;
-	}
-	g->ids[g->n++] = group;
-}
-
-static bool
-groups_live(const struct groups *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (proc_group_lives(g->ids[i]))
-			return true;
-	return false;
-}
-
-static void
-groups_signal(const struct groups *g, int signal)
-{
-	for (size_t i = 0; i < g->n; i++)
-		proc_signal(g->ids[i], signal);
-}
-
-static void
-end_groups(const struct groups *g)
+end_groups(const pid_t *groups, size_t n)
 {
 	struct timespec step = {0, STEP * 1000000L};
+	size_t live = 0;
 
-	groups_signal(g, SIGTERM);
-	for (int waited = 0; waited < KILL_AFTER && groups_live(g); waited += STEP)
-		nanosleep(&step, NULL);
-	groups_signal(g, SIGKILL);
+	for (size_t i = 0; i < n; i++)
+		proc_signal(groups[i], SIGTERM);
+	for (int waited = 0; waited < KILL_AFTER && live < n; waited += STEP) {
+		while (live < n && !proc_group_lives(groups[live]))
+			live++;
+		if (live < n)
+			nanosleep(&step, NULL);
+	}
+	for (size_t i = 0; i < n; i++)
+		proc_signal(groups[i], SIGKILL);
 }
 
-/* Obeys orders. True after the order to end; false where the parent died without it. */
+/* Obeys orders; groups: an array of pid_t. True after the order to end; false where the parent died without it. */
 static bool
-obey_all(struct groups *g, int fd)
+obey_all(struct buf *groups, int fd)
 {
 	FILE *orders = fdopen(fd, "r");
+	pid_t *at, id;
 	long group;
 	char verb;
 
@@ -88,11 +60,17 @@ obey_all(struct groups *g, int fd)
 	while (orders && fscanf(orders, " %c%ld", &verb, &group) == 2) {
 		if (verb == '.')
 			return true;
+		id = (pid_t)group;
+		/* If memory runs out, this group alone remains without a guardian, which has no way to report it. */
 		if (verb == '+')
-			groups_add(g, (pid_t)group);
-		for (size_t i = 0; verb == '-' && i < g->n; i++)
-			if (g->ids[i] == group)
-				g->ids[i--] = g->ids[--g->n];
+			(void)buf_add(groups, &id, sizeof(id));
+		at = (pid_t *)(void *)groups->p;
+		for (size_t i = 0; verb == '-' && i < groups->n / sizeof(id); i++) {
+			if (at[i] == id) {
+				groups->n -= sizeof(id);
+				at[i--] = at[groups->n / sizeof(id)];
+			}
+		}
 	}
 	return false;
 }
@@ -102,7 +80,7 @@ static _Noreturn void
 become_guardian(int fd)
 {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
-	struct groups groups = {0};
+	struct buf groups = {0};
 
 	setsid();
 	proc_reset_signals();
@@ -115,8 +93,8 @@ become_guardian(int fd)
 	if (proc_close_others(false) < 0)
 		_exit(125);
 	if (!obey_all(&groups, 0))
-		end_groups(&groups);
-	free(groups.ids);
+		end_groups((const pid_t *)(const void *)groups.p, groups.n / sizeof(pid_t));
+	buf_free(&groups);
 	_exit(0);
 }
 
