@@ -1,17 +1,10 @@
 /* The process of the agent, its three pipes, and the last lines of its standard error. */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include "lib/base/text.h"
 #include "revive.h"
 
-enum {
-	STDERR_LINE = 16 * 1024,      /* bytes: a longer line comes in pieces, each of them a line */
-	TAIL = 2048,                  /* bytes of standard error that an error quotes */
-	HALF_CLOSED = 1 * 1000 * 1000, /* us that a process may run after it has closed a pipe; then it is killed */
-};
+enum { HALF_CLOSED = 1 * 1000 * 1000 }; /* us that a process may run after it has closed a pipe; then it is killed */
 
 void
 agent_kill(struct agent *a, int signal, const char *why)
@@ -28,7 +21,7 @@ agent_close(struct revive *r)
 
 	loop_remove_timer(r->loop, &a->half_closed);
 	endpoint_close(&a->pipes);
-	endpoint_close(&a->errors);
+	endpoint_close(&a->errors.in);
 	a->unread = proc_close(a->unread);
 	if (a->child.added) {
 		proc_signal(a->child.pid, SIGKILL);
@@ -36,28 +29,7 @@ agent_close(struct revive *r)
 	}
 }
 
-/* --- its standard error and its end --- */
-
-static bool
-relay_error(void *arg, enum input_got got, const struct line *line)
-{
-	struct agent *a = arg;
-	struct slice text = line->text;
-	SCOPED struct buf plain = {0};
-
-	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
-		text.n--;
-	if (got == INPUT_PIECE && text.n == 0)
-		return true;
-	text_keep_tail(&a->tail, text, TAIL);
-	if (text_plain(&plain, text) < 0 || buf_add(&plain, "\n", 1) < 0 || !cli_write_now(STDERR_FILENO, buf_slice(&plain))) {
-		a->discarded++;
-	} else if (a->discarded) {
-		cli_warn(revive_name, "%" PRIu64 " lines of the agent's standard error were left out", a->discarded);
-		a->discarded = 0;
-	}
-	return true;
-}
+/* --- its end --- */
 
 static void
 on_event(void *arg, enum endpoint_event event)
@@ -116,9 +88,8 @@ agent_start(struct revive *r)
 	int ours[3];
 
 	agent_close(r);
-	a->tail.n = 0;
-	*a = (struct agent){.first = a->first, .tail = a->tail, .unread = -1, .half_closed = {.expired = on_half_closed, .arg = r},
-		.pipes = {.line = r->agent_line, .event = on_event, .arg = r}, .errors = {.line = relay_error, .arg = a}};
+	*a = (struct agent){.first = a->first, .errors.tail = a->errors.tail, .unread = -1, .half_closed = {.expired = on_half_closed, .arg = r},
+		.pipes = {.line = r->agent_line, .event = on_event, .arg = r}};
 	a->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_process, .arg = r};
 	r->deaths.processes++;
 	if (a->child.pid < 0) {
@@ -129,13 +100,13 @@ agent_start(struct revive *r)
 		a->first = a->child.pid;
 	loop_add_child(r->loop, &a->child);
 	if ((endpoint_open(&a->pipes, r->loop, ours[1], ours[0], r->options->line_limit) |
-		endpoint_open(&a->errors, r->loop, ours[2], -1, STDERR_LINE)) < 0) {
-		cli_warn(revive_name, "%s", strerror(errno));
+		report_source_open(&a->errors, &r->report, NULL, ours[2])) < 0) {
+		report_line(&r->report, "%s", strerror(errno));
 		r->end.status = EXIT_FAILED;
 		return false;
 	}
 	a->pipes.out.keeps = true;
 	if (r->options->verbose)
-		cli_warn(revive_name, "agent: pid %ld", (long)a->child.pid);
+		report_line(&r->report, "agent: pid %ld", (long)a->child.pid);
 	return true;
 }

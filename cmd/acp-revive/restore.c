@@ -34,10 +34,10 @@ ask(struct revive *r, const char *method, struct slice params)
 
 /* Notes that the session cannot be restored. error: the agent's, or p NULL. */
 static void
-lose(struct revive_session *s, const char *why, struct slice error)
+lose(struct revive *r, struct revive_session *s, const char *why, struct slice error)
 {
 	s->lost.n = s->refusal.n = 0;
-	cli_warn(revive_name, "session %.*s could not be restored: %s%s%.*s", (int)slice_cut(buf_slice(&s->id), REVIVE_SHOWN).n, s->id.p, why,
+	report_line(&r->report, "session %.*s could not be restored: %s%s%.*s", (int)slice_cut(buf_slice(&s->id), REVIVE_SHOWN).n, s->id.p, why,
 		error.p ? ": " : "", (int)slice_cut(error, REVIVE_SHOWN).n, error.p ? error.p : "");
 	need(buf_printf(&s->lost, "This session was lost when the agent ended: %s. Please start a new session.", why));
 	need(!buf_string(&s->lost) || (error.p && buf_add_slice(&s->refusal, error) < 0) ? -1 : 0);
@@ -54,9 +54,9 @@ restore_next(struct revive *r)
 		if (s->restored || s->lost.n)
 			continue;
 		if (!m->resumes && !m->loads)
-			lose(s, "the agent can neither resume nor load sessions", none);
+			lose(r, s, "the agent can neither resume nor load sessions", none);
 		else if (s->tries == TRIES)
-			lose(s, "the agent died again while it was restoring the session", none);
+			lose(r, s, "the agent died again while it was restoring the session", none);
 		else
 			break;
 	}
@@ -187,7 +187,7 @@ restore_response(struct revive *r, const struct msg *m)
 
 	to->id.n = 0;
 	if (to->step == RESTORE_INITIALIZE && m->error.p) {
-		cli_warn(revive_name, "the agent refused to initialize again: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
+		report_line(&r->report, "the agent refused to initialize again: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
 		agent_kill(&r->agent, SIGKILL, "refused to initialize");
 	} else if (to->step == RESTORE_INITIALIZE && r->memory.login_method.n) {
 		to->step = RESTORE_LOGIN;
@@ -195,10 +195,10 @@ restore_response(struct revive *r, const struct msg *m)
 		ask(r, method.p, buf_slice(&r->memory.login));
 	} else if (to->step <= RESTORE_LOGIN) {
 		if (m->error.p)
-			cli_warn(revive_name, "authentication failed after the restart: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
+			report_line(&r->report, "authentication failed after the restart: %.*s", (int)slice_cut(m->error, REVIVE_SHOWN).n, m->error.p);
 		restore_next(r);
 	} else if (m->error.p) {
-		lose(to->session, to->step == RESTORE_OPEN ? "the agent refused to restore the session"
+		lose(r, to->session, to->step == RESTORE_OPEN ? "the agent refused to restore the session"
 			: "the agent refused the mode, the model or an option of the session", m->error);
 		restore_next(r);
 	} else if (to->step == RESTORE_OPEN) {

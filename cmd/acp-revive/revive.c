@@ -16,6 +16,7 @@ enum {
 	WAITING = 1024 * 1024,            /* bytes for the agent that wait, before the client is not read any more ... */
 	WAITING_LONGEST = 64 * 1024 * 1024, /* ... and while the agent itself waits for a response of the client */
 	AFTER_TERM = 2 * 1000 * 1000,     /* us */
+	LAST_WORDS = 1000 * 1000,         /* us that the end waits for a slow reader of standard error */
 };
 
 /* --- open requests --- */
@@ -404,9 +405,9 @@ end(struct revive *r)
 	bool left = !endpoint_can_read(&r->client);
 
 	if (!left && !r->end.status && r->memory.initialize.n && r->options->restarts.n)
-		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->restarts.text);
+		report_line(&r->report, "the agent died (%s), more often than --restarts %s allows", r->deaths.how, r->options->restarts.text);
 	else if (!left)
-		cli_warn(revive_name, "the agent ended (%s)", r->deaths.how);
+		report_line(&r->report, "the agent ended (%s)", r->deaths.how);
 	if (!r->end.status && !(left && r->agent.killed_for))
 		r->end.status = proc_status(r->agent.status);
 	fail_open(r);
@@ -437,17 +438,17 @@ start_again(struct revive *r)
 	}
 	r->state = RESTORING;
 	sessions = restore_begin(r);
-	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how, failed, sessions);
+	report_line(&r->report, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how, failed, sessions);
 }
 
 /* Goes on after the end of a process, once everything that it wrote has been read. */
 static void
 agent_ended(struct revive *r)
 {
-	endpoint_read_now(&r->agent.errors, true);
+	endpoint_read_now(&r->agent.errors.in, true);
 	r->deaths.how = r->agent.killed_for ? r->agent.killed_for : proc_describe(r->agent.status, r->deaths.room, sizeof(r->deaths.room));
 	r->deaths.reason.n = 0;
-	need(msg_put_reason(&r->deaths.reason, "agent", r->deaths.how, buf_slice(&r->agent.tail)));
+	need(msg_put_reason(&r->deaths.reason, "agent", r->deaths.how, buf_slice(&r->agent.errors.tail)));
 	if (may_return(r))
 		start_again(r);
 	else
@@ -502,7 +503,7 @@ on_client_event(void *arg, enum endpoint_event event)
 	int error = r->client.out.error;
 
 	if (event == ENDPOINT_CLOSED && error && error != EPIPE && error != ECONNRESET) {
-		cli_warn(revive_name, "writing to the client: %s", strerror(error));
+		report_line(&r->report, "writing to the client: %s", strerror(error));
 		r->end.failed = true;
 	}
 	if (event == ENDPOINT_CLOSED)
@@ -518,7 +519,7 @@ on_timer(void *arg)
 	uint64_t moved = r->agent.pipes.out.written + r->client.out.written;
 
 	if (r->state == RESTORING && !r->end.begun) {
-		cli_warn(revive_name, "the agent did not %s within --init-timeout; killed",
+		report_line(&r->report, "the agent did not %s within --init-timeout; killed",
 			r->restore.session ? "restore a session" : "initialize again");
 		agent_kill(&r->agent, SIGKILL, "no response within --init-timeout");
 	} else if (!r->agent.killed_for && (moved != r->end.moved || r->client.out.full)) {
@@ -526,7 +527,7 @@ on_timer(void *arg)
 		loop_add_timer(r->loop, &r->timer, r->options->grace);
 	} else {
 		if (!r->agent.killed_for)
-			cli_warn(revive_name, "the agent did not end within the grace period: sending it SIGTERM");
+			report_line(&r->report, "the agent did not end within the grace period: sending it SIGTERM");
 		agent_kill(&r->agent, r->agent.killed_for ? SIGKILL : SIGTERM, "did not end");
 		loop_add_timer(r->loop, &r->timer, AFTER_TERM);
 	}
@@ -560,7 +561,7 @@ revive_run(const struct revive_options *options)
 	r.requests = requests_new();
 	in = proc_move_high(STDIN_FILENO);
 	out = proc_move_high(STDOUT_FILENO);
-	if (!r.loop || !r.requests || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
+	if (!r.loop || !r.requests || report_open(&r.report, revive_name, r.loop) < 0 || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -569,7 +570,8 @@ revive_run(const struct revive_options *options)
 		r.end.status = EXIT_FAILED;
 	}
 	agent_close(&r);
-	buf_free(&r.agent.tail);
+	buf_free(&r.agent.errors.tail);
+	report_close(&r.report, LAST_WORDS, UINT64_MAX);
 	endpoint_close(&r.client);
 	for (struct request *request; (request = requests_next(r.requests, NULL));)
 		request_free(&r, request);

@@ -7,8 +7,8 @@
 
 #include "lib/acp/requests.h"
 #include "lib/base/cli.h"
-#include "lib/run/endpoint.h"
 #include "lib/run/proc.h"
+#include "lib/run/report.h"
 
 static const char revive_name[] = "acp-revive";
 
@@ -25,9 +25,7 @@ struct revive_options {
 /* The agent's process. */
 struct agent {
 	struct endpoint pipes;     /* its standard output and input */
-	struct endpoint errors;    /* its standard error */
-	struct buf tail;           /* the last lines of its standard error */
-	uint64_t discarded;        /* lines of its standard error that ours had no room for */
+	struct report_source errors; /* its standard error */
 	struct loop_child child;
 	pid_t first;               /* the process id of the first agent, or 0 */
 	bool ended;                /* the process has ended */
@@ -78,6 +76,7 @@ struct restore {
 struct revive {
 	const struct revive_options *options;
 	struct loop *loop;
+	struct report report;      /* our standard error */
 	/* RUNNING: lines pass. RESTORING: a new process gets the sessions of the last one. OVER: the agent has ended for good. */
 	enum { RUNNING, RESTORING, OVER } state;
 	struct endpoint client;
