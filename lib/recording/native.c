@@ -142,38 +142,17 @@ recording_status(const struct record *r)
 
 /* --- fast: records as recording_put_message writes them, of which no byte is read twice --- */
 
-enum { DIGITS = 12 }; /* of the seconds */
-
-/* Reads a time with six decimals. */
-static bool
-written_time(const char **p, const char *end, uint64_t *us)
-{
-	uint64_t part = 0;
-	int i;
-
-	if (!bytes_number(p, end, DIGITS, us) || end - *p < 7 || **p != '.')
-		return false;
-	for (i = 1; i <= 6; i++) {
-		if (!byte_is_digit((*p)[i]))
-			return false;
-		part = part * 10 + (uint64_t)((*p)[i] - '0');
-	}
-	*p += i;
-	*us = *us * RECORDING_SECOND + part;
-	return true;
-}
-
 bool
 recording_own_begin(struct record *r)
 {
 	const char *p = r->raw.p, *end = p + r->raw.n - 1, *at;
 	uint64_t hop;
 
-	if (*end != '}' || !bytes_skip(&p, end, "{\"t\":") || !written_time(&p, end, &r->t))
+	if (*end != '}' || !bytes_skip(&p, end, "{\"t\":") || !recording_time(&p, end, &r->t))
 		return false;
 	if (bytes_skip(&p, end, ",\"at\":")) {
 		at = p;
-		if (!bytes_number(&p, end, DIGITS, &hop))
+		if (!bytes_number(&p, end, RECORDING_DIGITS, &hop))
 			return false;
 		r->at = slice_between(at, p);
 	}

@@ -33,7 +33,9 @@ enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, 
 	MEMBERS };
 
 /* values.c */
-enum { RECORDING_SECOND = 1000000 };
+enum { RECORDING_SECOND = 1000000, RECORDING_DIGITS = 12 /* of a whole number at most */ };
+/* Reads seconds in digits, with or without decimals, as us, rounded down, and moves *p past them. False: a number in another form. */
+bool recording_time(const char **p, const char *end, uint64_t *us);
 /* Unescapes a JSON string. *text is in rec->text. */
 enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
 /* Makes a RECORD_BAD, whose error is at this slice of the line. */

@@ -8,25 +8,33 @@
 enum { NUMBER_MOST = 63 }; /* bytes at most of a time that strtod reads */
 
 bool
+recording_time(const char **p, const char *end, uint64_t *us)
+{
+	uint64_t whole, unit = RECORDING_SECOND;
+	const char *point;
+
+	if (!bytes_number(p, end, RECORDING_DIGITS, &whole))
+		return false;
+	point = *p;
+	*us = whole * RECORDING_SECOND;
+	if (point == end || *point != '.')
+		return true;
+	for (++*p; *p < end && byte_is_digit(**p); ++*p) {
+		unit /= 10;
+		*us += unit * (uint64_t)(**p - '0');
+	}
+	return *p > point + 1;
+}
+
+bool
 recording_seconds(struct slice number, uint64_t *us)
 {
-	uint64_t whole = 0, part = 0, unit = RECORDING_SECOND;
+	const char *p = number.p, *end = p + number.n;
 	char copy[NUMBER_MOST + 1];
-	size_t i = 0;
 	double d;
 
-	for (; i < number.n && byte_is_digit(number.p[i]) && i < 12; i++)
-		whole = whole * 10 + (uint64_t)(number.p[i] - '0');
-	if (i > 0 && i < number.n && number.p[i] == '.') {
-		for (i++; i < number.n && byte_is_digit(number.p[i]); i++) {
-			unit /= 10;
-			part += unit * (uint64_t)(number.p[i] - '0');
-		}
-	}
-	if (i == number.n) {
-		*us = whole * RECORDING_SECOND + part;
-		return i > 0;
-	}
+	if (recording_time(&p, end, us) && p == end)
+		return true;
 	if (number.n > NUMBER_MOST || json_type(number) != JSON_NUMBER)
 		return false;
 	memcpy(copy, number.p, number.n);

@@ -301,7 +301,7 @@ log_open(const struct log_spec *spec, char **why)
 	if (l->name && spec->path) {
 		r = open_file(l, l->name);
 	} else if (l->name) {
-		fd = fcntl(spec->waits || spec->output ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
+		fd = proc_copy(spec->waits || spec->output ? STDOUT_FILENO : STDERR_FILENO);
 		r = fd < 0 ? -1 : io_open(&l->io, fd, true);
 	}
 	if (r == 0 && add_due(l) == 0)

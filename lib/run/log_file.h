@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Outputs use no lower descriptor: 6 and 7 may be a link of acp-conduct. */
-enum { LOG_FILE_LOWEST = 8 };
-
 /*
  * Expands the path by strftime with the current time, and %p to the pid. Creates the last directory of an expanded name, mode 0700.
  * The caller frees the name. NULL with errno.

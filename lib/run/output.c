@@ -79,15 +79,6 @@ grow(struct output *out)
 	return 0;
 }
 
-static void
-count_queued(struct output *out, struct slice text)
-{
-	out->queued += text.n;
-	out->torn = text.p[text.n - 1] != '\n';
-	if (out->queued > OUTPUT_HIGH)
-		out->full = true;
-}
-
 int
 output_hold(struct output *out, struct block *block, struct slice text)
 {
@@ -102,14 +93,14 @@ output_hold(struct output *out, struct block *block, struct slice text)
 	last = out->n ? part_at(out, out->n - 1) : NULL;
 	if (last && last->block == block && last->text.p + last->text.n == text.p) {
 		last->text.n += text.n;
-		count_queued(out, text);
-		return 0;
+	} else {
+		if (out->n == out->cap && grow(out) < 0)
+			return -1;
+		*part_at(out, out->n++) = (struct output_part){block_hold(block), text};
 	}
-	if (out->n == out->cap && grow(out) < 0)
-		return -1;
-	out->n++;
-	*part_at(out, out->n - 1) = (struct output_part){block_hold(block), text};
-	count_queued(out, text);
+	out->queued += text.n;
+	out->torn = text.p[text.n - 1] != '\n';
+	out->full |= out->queued > OUTPUT_HIGH;
 	return 0;
 }
 

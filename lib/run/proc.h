@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The child gets our descriptor `ours` under the number `as`. */
 struct proc_fd {
 	int ours, number; /* our descriptor, and its number in the child */
 };
