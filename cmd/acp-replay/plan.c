@@ -13,7 +13,7 @@ struct reading {
 	struct plan *plan;
 	const struct replay_options *options;
 	struct record record;
-	struct buf *announced; /* if we are the agent: the items (uint32_t) that announce a sub-agent's session */
+	struct buf *states;   /* if we are the agent: the items (uint32_t) that may report a state, or announce a sub-agent's session */
 	bool started, ended; /* started: there was an item at or after --start; ended: --until was reached */
 };
 
@@ -157,7 +157,7 @@ plan_item(struct plan *p, uint32_t i, uint32_t *latest)
 		return -1;
 	/* The idle state that ends a turn in version 2 is needed. */
 	if (l->turns && items_is_idle(&m)) {
-		part->flags |= PART_NEEDED | PART_ENDS_TURN;
+		part->flags |= PART_NEEDED | PART_IDLE;
 		l->turns = 0;
 	}
 	part->measure = add_measure(p, plan_measure(&p->items, &m, &part->amount, &text), text);
@@ -204,6 +204,7 @@ read_end(struct reading *r)
 static int
 read_next(struct reading *r)
 {
+	static const char *const states[] = {acp_state_update, "subagent_update", NULL};
 	struct items *items = &r->plan->items;
 	const struct record *record = &r->record;
 	uint32_t item;
@@ -230,7 +231,7 @@ read_next(struct reading *r)
 		r->plan->missed = true;
 	}
 	if (record->kind == RECORD_MESSAGE && items->at[item].from == ACP_AGENT && r->plan->us == ACP_AGENT &&
-		json_string_is(msg_update_kind(&record->msg), "subagent_update") && buf_add(r->announced, (char *)&item, sizeof(item)) < 0)
+		json_string_in(msg_update_kind(&record->msg), states) && buf_add(r->states, (char *)&item, sizeof(item)) < 0)
 		return -1;
 	r->ended |= ends_after(r);
 	return r->ended;
@@ -258,18 +259,29 @@ check_range(const struct reading *r)
 	return 1;
 }
 
-/* Sets the parents of the sub-agents. 0, or -1 with errno. */
+/* Notes the states of sessions, and the parents of sub-agents. 0, or -1 with errno. */
 static int
-set_parents(struct plan *p, struct slice announced)
+read_states(struct plan *p, struct slice states)
 {
 	uint32_t item, parent, child;
+	struct slice update, state;
+	uint8_t flag;
+	bool own;
 	struct msg m;
 
-	for (size_t at = 0; at < announced.n; at += sizeof(item)) {
-		memcpy(&item, announced.p + at, sizeof(item));
+	for (size_t at = 0; at < states.n; at += sizeof(item)) {
+		memcpy(&item, states.p + at, sizeof(item));
 		if (items_message(&p->items, item, &m) < 0)
 			return -1;
-		child = items_find_session(&p->items, json_get_string(json_get(m.params, "update"), acp_session_id));
+		update = json_get(m.params, acp_update);
+		own = json_string_is(msg_update_kind(&m), acp_state_update);
+		state = json_get_string(own ? update : json_get(update, acp_state), acp_state);
+		flag = !state.p || !p->parts[item].flags ? 0 : json_string_is(state, acp_idle) ? PART_IDLE : PART_WORKS;
+		if (own) {
+			p->parts[item].flags |= flag;
+			continue;
+		}
+		child = items_find_session(&p->items, json_get_string(update, acp_session_id));
 		parent = p->items.at[item].session;
 		/* No session started itself, or one that the client began. */
 		if (!parent || !child || child == ITEM_NONE || p->lanes[child].opener != ITEM_NONE ||
@@ -281,6 +293,7 @@ set_parents(struct plan *p, struct slice announced)
 			p->lanes[child].announced = item;
 		}
 		p->parts[item].announces = child;
+		p->parts[item].flags |= flag;
 	}
 	return 0;
 }
@@ -288,8 +301,8 @@ set_parents(struct plan *p, struct slice announced)
 int
 plan_read(struct plan *p, const struct replay_options *o)
 {
-	SCOPED struct buf announced = {0};
-	struct reading r = {.plan = p, .options = o, .announced = &announced};
+	SCOPED struct buf states = {0};
+	struct reading r = {.plan = p, .options = o, .states = &states};
 	uint32_t latest = 0;
 	int result;
 
@@ -316,7 +329,7 @@ plan_read(struct plan *p, const struct replay_options *o)
 	for (size_t i = 0; i < p->items.n; i++)
 		if (open_item(p, (uint32_t)i, o->start) < 0)
 			return -1;
-	if (set_parents(p, buf_slice(&announced)) < 0)
+	if (read_states(p, buf_slice(&states)) < 0)
 		return -1;
 	for (size_t i = 0; i < p->items.n; i++)
 		if (plan_item(p, (uint32_t)i, &latest) < 0)

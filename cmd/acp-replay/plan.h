@@ -59,7 +59,9 @@ enum {
 	PART_NEEDED = 4,    /* we wait for it */
 	PART_DONE = 8,      /* it was sent, or has come, or will not come */
 	PART_RELAXED = 16,  /* it may come, but we do not wait for it any more */
-	PART_ENDS_TURN = 32 /* the idle state after a prompt, in version 2 */
+	/* A state of version 2: of its session, or of the sub-agent that it announces. If we are the client, only the end of a turn. */
+	PART_IDLE = 32,
+	PART_WORKS = 64
 };
 struct part {
 	uint32_t next;    /* the next item of the same side in its lane; or ITEM_NONE */

@@ -117,26 +117,31 @@ cancel_open(struct player *p, struct lane *l, uint32_t session)
 	return done;
 }
 
-/* Has a sub-agent been announced, and not become idle? 1; 0; -1 with errno. */
-static int
-works_on(struct player *p, const struct lane *l, uint32_t session)
+/* Is the item a state of the session: its own, or (parents) in its parent's report? */
+static bool
+is_state(const struct player *p, uint32_t item, uint32_t session, bool parents)
+{
+	const struct part *part = &p->plan.parts[item];
+
+	if (!(part->flags & (PART_IDLE | PART_WORKS)))
+		return false;
+	return part->announces ? parents && part->announces == session : player_item(p, item)->session == session;
+}
+
+/* Has a sub-agent been announced, and not become idle? */
+static bool
+works_on(const struct player *p, const struct lane *l, uint32_t session)
 {
 	const struct part *parts = p->plan.parts;
 	uint32_t announced = p->plan.lanes[session].announced;
-	struct msg m;
-	int works = 1;
+	bool works = true;
 
 	/* An announcement without flags is before --start. */
 	if (p->plan.lanes[session].parent == ITEM_NONE || (parts[announced].flags && !(parts[announced].flags & PART_DONE)))
-		return 0;
-	for (uint32_t i = l->begin[0]; plan_has(&p->plan, i); i = parts[i].next) {
-		if (!(parts[i].flags & PART_DONE) || player_item(p, i)->session != session || player_item(p, i)->what != ACP_SESSION_UPDATE)
-			continue;
-		if (items_message(&p->plan.items, i, &m) < 0)
-			return -1;
-		if (json_string_is(msg_update_kind(&m), acp_state_update))
-			works = !items_is_idle(&m);
-	}
+		return false;
+	for (uint32_t i = l->begin[0]; plan_has(&p->plan, i); i = parts[i].next)
+		if (parts[i].flags & PART_DONE && is_state(p, i, session, true))
+			works = parts[i].flags & PART_WORKS;
 	return works;
 }
 
@@ -150,25 +155,21 @@ cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice 
 	uint32_t prompt = ITEM_NONE, next, begin = 0, end = l->begin[0], turn;
 	SCOPED struct buf params = {0};
 	struct buf text = {0};
-	struct msg m;
-	int works, r;
+	bool works;
+	int r;
 
 	/* A sub-agent works in the turns of its parent; but one that is announced and not idle works on when these have ended. */
 	for (uint32_t s = session; s != ITEM_NONE; s = works ? ITEM_NONE : p->plan.lanes[s].parent) {
 		next = next_of(p, l, s, ACP_SESSION_PROMPT, 0, p->plan.end - 1);
 		prompt = next < prompt ? next : prompt;
 		works = works_on(p, l, s);
-		if (works < 0)
-			return -1;
 	}
 	for (; plan_has(&p->plan, end); end = p->plan.parts[end].next) {
-		if (player_item(p, end)->what != ACP_SESSION_UPDATE || player_item(p, end)->session != session)
+		if (!(p->plan.parts[end].flags & PART_IDLE) || !is_state(p, end, session, false))
 			continue;
-		if (items_message(&p->plan.items, end, &m) < 0)
-			return -1;
-		if (items_is_idle(&m) && !(p->plan.parts[end].flags & PART_DONE))
+		if (!(p->plan.parts[end].flags & PART_DONE))
 			break;
-		begin = items_is_idle(&m) ? end : begin;
+		begin = end;
 	}
 	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, session, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
 		return 0;

@@ -157,7 +157,7 @@ player_reported(struct player *p, const struct msg *m)
 	if (!l->turns || !items_is_idle(m))
 		return;
 	item = plan_needed(&p->plan, l);
-	while (plan_has(&p->plan, item) && (parts[item].flags & (PART_ENDS_TURN | PART_DONE)) != PART_ENDS_TURN)
+	while (plan_has(&p->plan, item) && (parts[item].flags & (PART_IDLE | PART_DONE)) != PART_IDLE)
 		item = parts[item].next;
 	l->turns = 0;
 	player_end_turn(p, l, item);
