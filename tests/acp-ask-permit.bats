@@ -306,6 +306,34 @@ field() {
 	assert_equal "$(sent 'select(.id == 1001).result.content.x')" 1.5
 }
 
+@test "a value must have the format of its field, be one of its numbers, and lie within its exclusive bounds" {
+	local schema good bad value
+	while read -r schema good bad; do
+		field "$schema"
+		for value in "$good" $bad; do
+			echo "{\"x\":$value}" >f.json
+			rm -f in
+			ask --form f.json hi 2>err || true
+			assert_equal "$value$(sent 'select(.id == 1001).result.action')" "$value$([[ $value == "$good" ]] && echo '"accept"' || echo '"cancel"')"
+		done
+	done <<-'END'
+		{"type":"string","format":"email"} "a@b.c" "a@b@c" "ab"
+		{"type":"string","format":"uri"} "mailto:a@b" "a/b"
+		{"type":"string","format":"date"} "2026-02-28" "2026-13-01" "2026-02-28T" "26-02-28"
+		{"type":"string","format":"date-time"} "2026-02-28T12:00:00.5+01:00" "2026-02-28" "2026-02-28T25:00:00Z"
+		{"type":"string","format":"unknown"} "x\ny"
+		{"type":"integer","enum":[5,7]} 7 6
+		{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1} 0.5 0 1
+	END
+	field '{"type":"integer","enum":[5,7]}'
+	rm in
+	typed $'6\n2' ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" 7
+	rm in
+	typed 5 ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result.content.x')" 5
+}
+
 @test "acp-check finds nothing in the responses to permission requests and forms" {
 	form
 	echo '{"name":"Ann","n":3}' >f.json

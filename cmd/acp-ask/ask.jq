@@ -126,16 +126,24 @@ def choices:
 
 def between($least; $most): ($least == null or . >= $least) and ($most == null or . <= $most);
 
+# The formats of texts that a schema can name, as patterns.
+def formats:
+  "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" as $date
+  | {email: "[^@\\s]+@[^@\\s]+", uri: "[A-Za-z][A-Za-z0-9+.-]*:\\S+", date: $date,
+    "date-time": "\($date)[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"};
+
 def fits($s):
-  [$s | choices][0] as $choices
-  | def chosen: type == "string" and (. as $x | $choices == null or any($choices[]; .value == $x));
-    if $s.type == "string" then chosen and (length | between($s.minLength; $s.maxLength))
+  . as $value | [$s | choices][0] as $choices
+  | def chosen: . as $x | $choices == null or any($choices[]; .value == $x);
+    if $s.type == "string" then type == "string" and chosen and (length | between($s.minLength; $s.maxLength))
+      and all($s.format | strings | formats[.] | values; . as $format | $value | test("\\A(\($format))\\z"))
       # A pattern that libjq cannot read fits. (Outside of an array, try of jq 1.6 would also catch errors of what comes after it.)
       and ($s.pattern == null or [try test($s.pattern) catch true][0])
     elif $s.type == "boolean" then type == "boolean"
-    elif $s.type == "array" then type == "array" and all(.[]; chosen) and (length | between($s.minItems; $s.maxItems))
+    elif $s.type == "array" then type == "array" and all(.[]; type == "string" and chosen) and (length | between($s.minItems; $s.maxItems))
     elif type != "number" or isnan or isinfinite then false
-    else ($s.type == "number" or ($s.type == "integer" and . == floor)) and between($s.minimum; $s.maximum) end;
+    else ($s.type == "number" or ($s.type == "integer" and . == floor)) and chosen and between($s.minimum; $s.maximum)
+      and ($s.exclusiveMinimum | . == null or . < $value) and ($s.exclusiveMaximum | . == null or . > $value) end;
 
 # Returns the content of the response, with the values of --form.
 def filled:
@@ -176,12 +184,12 @@ def typed:
       | if $choices == null then $x
         else (tonumber? // 0) as $i
           | [(if $i >= 1 and $i == ($i | floor) then $choices[$i - 1] | values else empty end),
-              ($choices[] | select(.value == $x))][0].value end;
+              ($choices[] | select(.value == $x or (.value | tojson) == $x))][0].value end;
     [if $text == "" then $s.default
       elif $s.type == "string" then $text | pick
       elif $s.type == "boolean" then {y: true, t: true, "1": true, n: false, f: false, "0": false}[$text[0:1] | ascii_downcase]
       elif $s.type == "array" then [$text | split(",")[] | trim | pick]
-      else $text | tonumber? // null end][0] as $value
+      else $text | pick | if type == "string" then tonumber? // null else . end end][0] as $value
   | ($value != null and ($value | fits($s))) as $good
   | if ($text == "" and ($f.required | not)) or $good then
       $form | .n += 1 | if $good then .content[$f.name] = $value else . end
