@@ -97,6 +97,11 @@ listed() {
 		PATH=$PWD/far:$PATH run -0 --separate-stderr acp-ask --editor zed -- ./script
 		assert_equal "$(jq -r "$server | .[1]" <<<"$output")" "PATH=$PWD/far:/usr/local/bin:/usr/bin:/bin"
 	done
+	for line in $'#!/usr/bin/env\nnode' $'#!\n/usr/bin/env node' '#!/usr/bin/environment node'; do
+		echo "$line" >script
+		PATH=$PWD/far:$PATH run -0 --separate-stderr acp-ask --editor zed -- ./script
+		assert_equal "$(jq -c "$server" <<<"$output")" "$(listed "$PWD/script")"
+	done
 	printf '#!/usr/bin/env sh\n' >script
 	PATH=/usr/bin:/bin run -0 --separate-stderr "$B/bin/acp-ask" --editor zed -- ./script
 	assert_equal "$(jq -c "$server" <<<"$output")" "$(listed "$PWD/script")"

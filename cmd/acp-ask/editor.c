@@ -46,19 +46,21 @@ add(struct buf *words, char *word)
 static char *
 interpreter_directory(const char *script)
 {
-	char name[128], *path = NULL;
+	char line[256] = "", *name, *rest, *path; /* the longest line that Linux reads */
 	FILE *file = fopen(script, "re");
-	int got = file ? fscanf(file, "#! /usr/bin/env %127s", name) : 0;
+	int at = 0;
 
-	/* Options of env, such as -S, and variables may precede the name. */
-	while (got == 1 && (*name == '-' || strchr(name, '=')))
-		got = fscanf(file, "%127s", name);
-	if (got == 1)
-		path = cli_in_path(name);
-	if (path)
-		*strrchr(path, '/') = '\0';
+	if (file && fgets(line, sizeof(line), file))
+		sscanf(line, "#! /usr/bin/env%*1[ \t]%n", &at);
 	if (file)
 		fclose(file);
+	/* Options of env, such as -S, and variables may precede the name. */
+	name = at ? strtok_r(line + at, " \t\r\n", &rest) : NULL;
+	while (name && (*name == '-' || strchr(name, '=')))
+		name = strtok_r(NULL, " \t\r\n", &rest);
+	path = name ? cli_in_path(name) : NULL;
+	if (path)
+		*strrchr(path, '/') = '\0';
 	return path;
 }
 
