@@ -96,7 +96,7 @@ whole() {
 	agent "$(jq -nc 'def response($id; $n):
 		{id: $id, result: {stopReason: "end_turn", usage: {totalTokens: $n, inputTokens: $n, outputTokens: 0}}} | "\(tojson)\n";
 		{turns: [[{raw: (response(3; 1) + response(3; 9) + response(777; 9))}]]}')"
-	run -0 ask -f json hi
+	run -0 --separate-stderr ask -f json hi
 	assert_equal "$(jq -c .usage <<<"$output")" '{"total":1,"input":1,"output":0}'
 }
 
@@ -402,6 +402,16 @@ ended() {
 	agent '{"turns":[[{"raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":\""},{"raw":"y","times":3000},{"raw":"\"}}\n"}]]}'
 	run -1 ask --grace 100ms --max-line 2K hi
 	assert_line --partial 'a line beyond --max-line'
+}
+
+@test "a response to no open request is reported, and changes nothing" {
+	agent '{"turns":[[{"raw":"{\"id\":\"3\",\"result\":{\"stopReason\":\"refusal\"}}\n{\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}\n"}]]}'
+	run -0 ask hi
+	assert_line --index 0 'acp-ask: agent: line 3: a response to no open request: {"id":"3","result":{"stopReason":"refusal"}}'
+	assert_line --index 1 --partial 'line 4: a response to no open request: {"id":null,"error":{"code":-32700'
+	rm in
+	run -0 ask --quiet hi
+	assert_output ''
 }
 
 @test "an agent that closes its output is ended" {

@@ -239,7 +239,7 @@ on_session(void *arg, const struct session_event *e)
 	}
 }
 
-/* Handles a line that is not a message. A broken request gets an error; acp-ask does not wait for a response that is broken. */
+/* Handles a line that is not a message, or is of no use. A broken request gets an error; acp-ask does not wait for a response that is broken. */
 static void
 handle_noise(struct ask *a, const struct line *line, const char *why)
 {
@@ -283,6 +283,8 @@ on_line(void *arg, enum input_got got, const struct line *line)
 		answer_begin(a, &m.msg);
 	else if (m.msg.kind == MSG_REQUEST)
 		offer_serve(a, &m.msg);
+	else if (m.msg.kind == MSG_RESPONSE && !seen->request)
+		handle_noise(a, line, "a response to no open request");
 	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
 		answer_cancel(a, json_get(m.msg.params, acp_request_id));
 	else
