@@ -318,9 +318,8 @@ begin_report(void *state, struct frame *f, struct buf *to, bool resumed, uint64_
 	const struct fault_state *x = state;
 
 	(void)f;
-	if (!resumed)
-		return buf_printf(to, "{\"acp-fault\":1,\"seed\":%" PRIu64 "}\n", x->options->seed);
-	return buf_printf(to, "{\"lost\":%" PRIu64 ",\"why\":", lost) || json_quote(slice_of(why), to) || buf_add_string(to, "}\n") ? -1 : 0;
+	return resumed ? json_format(to, "{\"lost\":%u,\"why\":%j}\n", lost, slice_of(why)) :
+		json_format(to, "{\"acp-fault\":1,\"seed\":%u}\n", x->options->seed);
 }
 
 static bool

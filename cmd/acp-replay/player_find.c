@@ -210,23 +210,11 @@ player_accept(struct player *p, uint32_t item, const struct msg *live)
 
 /* --- the expected request --- */
 
-static int
-add_value(struct buf *to, const char *key, struct slice value)
+/* The beginning of a value, for people. */
+static struct slice
+quoted(struct slice value)
 {
-	if (!value.p)
-		return 0;
-	return buf_printf(to, ",\"%s\":", key) < 0 ? -1 : buf_add_slice(to, value);
-}
-
-/* Appends the beginning of a value, for people. 0, or -1 out of memory. */
-static int
-add_quoted(struct buf *to, struct slice value)
-{
-	struct slice start = slice_cut(value, QUOTED);
-
-	if (!value.p)
-		return buf_add_string(to, "nothing");
-	return buf_printf(to, "%.*s%s", (int)start.n, start.p, start.n < value.n ? "..." : "");
+	return value.p ? slice_cut(value, QUOTED) : slice_of("nothing");
 }
 
 bool
@@ -235,12 +223,12 @@ player_add_difference(void *arg, const struct difference *d)
 	struct differences *a = arg;
 
 	if (a->n++ == 0)
-		a->failed = buf_printf(a->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(a->text, d->live) < 0 ||
-			buf_add_string(a->text, ", was ") < 0 || add_quoted(a->text, d->recorded) < 0;
+		a->failed = json_format(a->text, "%b is %b%s, was %b%s", d->path, quoted(d->live), d->live.n > QUOTED ? "..." : "",
+			quoted(d->recorded), d->recorded.n > QUOTED ? "..." : "") < 0;
 	if (!a->data || a->failed)
 		return false;
-	a->failed = buf_printf(a->data, "%s{\"path\":", a->data->n ? "," : "") < 0 || json_quote(d->path, a->data) < 0 ||
-		add_value(a->data, "recorded", d->recorded) < 0 || add_value(a->data, "live", d->live) < 0 ||
+	a->failed = json_format(a->data, "%s{\"path\":%j", a->data->n ? "," : "", d->path) < 0 ||
+		json_add_member(a->data, "recorded", d->recorded) < 0 || json_add_member(a->data, "live", d->live) < 0 ||
 		buf_add_string(a->data, "}") < 0;
 	return !a->failed;
 }
@@ -314,13 +302,11 @@ describe_expected(struct player *p, const struct msg *live, uint32_t item, bool 
 	same = !early && json_string_eq(m.method, live->method);
 	if (same && (compare_messages(&c, &m, live) < 0 || a.failed))
 		return -1;
-	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "the nearest request" : "the next expected request",
-		(int)m.method.n, m.method.p, p->plan.items.path, (unsigned long long)player_item(p, item)->line) < 0)
+	if (json_format(text, "%s is %b of %s:%u%s%b", same ? "the nearest request" : "the next expected request", m.method,
+		p->plan.items.path, player_item(p, item)->line, a.n ? "; " : "", buf_slice(&first)) < 0)
 		return -1;
-	if (a.n && buf_printf(text, "; %.*s", (int)first.n, first.p) < 0)
-		return -1;
-	return buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
-		(unsigned long long)player_item(p, item)->line, (int)m.method.n, m.method.p, (int)all.n, all.n ? all.p : "");
+	return json_format(data, "{\"expected\":{\"record\":%u,\"method\":%b},\"differences\":[%b]}", player_item(p, item)->line, m.method,
+		buf_slice(&all));
 }
 
 /* --- messages that the recording does not have --- */

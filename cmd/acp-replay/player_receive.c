@@ -93,7 +93,8 @@ open_turn(const struct player *p, struct lane *l, uint32_t session)
 static int
 cancel_open(struct player *p, struct lane *l, uint32_t session)
 {
-	struct buf text = {0}, result = {0};
+	struct slice cancelled = slice_of("{\"stopReason\":\"cancelled\"}");
+	struct buf text = {0};
 	struct pending *q;
 	uint32_t response;
 	int done = 0, r;
@@ -105,10 +106,7 @@ cancel_open(struct player *p, struct lane *l, uint32_t session)
 		leave_out(p, l, session, q->item, plan_has(&p->plan, response) ? response : q->item);
 		if (plan_has(&p->plan, response))
 			player_done(p, response);
-		r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
-		if (r == 0)
-			r = msg_make_result(&text, slice(q->id, q->n), buf_slice(&result));
-		buf_free(&result);
+		r = msg_make_result(&text, slice(q->id, q->n), cancelled);
 		if (player_send_made(p, &text, r) < 0)
 			return -1;
 		player_forget(l, q);
@@ -178,9 +176,7 @@ cancel_running(struct player *p, struct lane *l, uint32_t session, struct slice 
 		if (turn > begin && player_item(p, turn)->what == ACP_SESSION_PROMPT && player_item(p, turn)->session == session)
 			break;
 	leave_out(p, l, session, turn < end ? turn : begin, end);
-	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
-		(int)id.n, id.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
-		acp_cancelled);
+	r = json_format(&params, "{\"sessionId\":%b,\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\",\"stopReason\":\"cancelled\"}}", id);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
 	return player_send_made(p, &text, r) < 0 ? -1 : 1;
