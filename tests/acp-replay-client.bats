@@ -376,6 +376,55 @@ teardown() {
 	assert_line 'acp-replay: the client did not end within --timeout'
 }
 
+@test "--timeout: a client that stays after the recorded agent has closed its output is not waited for" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+		{"t":1,"event":"eof","from":"agent"}
+	END
+	mkfifo to
+	exec 5<>to
+	echo '{"id":1,"method":"a"}' >&5
+	run -1 timeout -k 1 60 acp-replay --timeout 100ms s.rec <to
+	assert_line 'acp-replay: the client did not end within --timeout'
+	echo '> {"method":"b"}' | recording b.rec
+	cat b.rec >>s.rec
+	echo '{"id":1,"method":"a"}' >&5
+	run -1 timeout -k 1 60 acp-replay --timeout 100ms s.rec <to
+	assert_line --partial 's.rec:4: no message came within --timeout before "b"'
+}
+
+@test "another side that does not read is not waited for after --timeout or a signal" {
+	local many line
+	# More than a pipe holds, and less than a full queue.
+	many=$(yes "{\"method\":\"$(printf '%08000d')\"}" | head -n 20)
+	recording s.rec <<<$'> {"id":1,"method":"a"}\n'"< ${many//$'\n'/$'\n'< }"$'\n> {"method":"b"}'
+	mkfifo to from
+	exec 5<>to 6<>from
+	echo '{"id":1,"method":"a"}' >&5
+	status=0
+	timeout -k 1 60 acp-replay --timeout 100ms s.rec <to >from 2>err || status=$?
+	assert_equal "$status$(<err)" "1acp-replay: s.rec:22: no message came within --timeout before \"b\"; not played: 1 of the client's messages and 0 of the agent's"
+	mkfifo again
+	exec 6<>again
+	echo '{"id":1,"method":"a"}' >&5
+	acp-replay s.rec <to >again 2>err 3>&- &
+	read -r line <&6
+	kill $!
+	status=0
+	wait $! || status=$?
+	assert_equal "$status" 1
+	recording s.rec <<<"> ${many//$'\n'/$'\n'> }"$'\n> {"id":3,"method":"b"}\n< {"id":3,"result":{}}'
+	run -1 timeout -k 1 60 acp-replay --as client --timeout 100ms --grace 100ms s.rec -- sh -c 'exec sleep 1000'
+	assert_line 'acp-replay: the agent did not end within the grace period: sending it SIGTERM'
+	acp-replay --as client --grace 100ms s.rec -- sh -c ': >started; exec sleep 1000' 2>err 3>&- &
+	wait_for test -e started
+	kill $!
+	status=0
+	wait $! || status=$?
+	assert_equal "$status" 1
+}
+
 @test "the agent's exit status is reported" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}

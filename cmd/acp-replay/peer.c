@@ -21,9 +21,10 @@ struct peer {
 	struct loop_child child;
 	bool running;  /* the child was not reaped */
 	bool ended;    /* the child has ended, with status */
-	bool stopped;  /* we ended the child after its grace time */
+	bool stopped;  /* we ended the live side after its grace time */
 	bool closing;  /* we close our output when all is written */
 	bool closed;   /* our output is closed */
+	uint64_t written; /* the bytes that the live side had taken when we closed our output, or tried to */
 	bool repeated; /* the next line is the last one again */
 	bool done;     /* only the queued bytes must be written */
 	enum play play;
@@ -45,13 +46,18 @@ fail(struct peer *p, int status)
 static void
 close_output(struct peer *p)
 {
+	uint64_t written = p->live.out.written;
+
 	endpoint_finish(&p->live);
-	if (p->closed || endpoint_can_write(&p->live))
+	if (p->closed)
 		return;
-	p->closed = true;
-	recorder_put(p->player.recorder, RECORD_EOF, p->player.plan.us, slice(NULL, 0));
-	if (!p->ended && p->options->us == ACP_CLIENT)
+	p->closed = !endpoint_can_write(&p->live);
+	if (p->closed)
+		recorder_put(p->player.recorder, RECORD_EOF, p->player.plan.us, slice(NULL, 0));
+	/* An agent that does not read the rest has the grace time, too. */
+	if (!p->ended && !p->stopped && p->options->us == ACP_CLIENT && (p->closed || !p->grace.added || written != p->written))
 		loop_add_timer(p->loop, &p->grace, p->options->grace);
+	p->written = written;
 }
 
 static void
@@ -106,7 +112,8 @@ advance(void *arg)
 	if (p->play == PLAY_WAITING && p->player.wake)
 		loop_add_timer(p->loop, &p->pause, p->player.wake > now ? p->player.wake - now : 0);
 	recorder_flush(p->player.recorder);
-	if (p->done && p->live.out.n == 0)
+	/* At an end that nobody recorded, the live side may never read the rest. */
+	if (p->done && (p->live.out.n == 0 || p->player.timed_out || p->player.interrupted || p->stopped))
 		loop_stop(p->loop);
 	else if (p->options->timeout && !p->player.timed_out)
 		loop_add_timer(p->loop, &p->timeout, p->options->timeout);
@@ -119,17 +126,16 @@ timed_out(void *arg)
 	struct peer *p = arg;
 
 	/* A recorded pause is no silence, and the grace time covers an end. */
-	if ((p->play == PLAY_WAITING && p->player.wake) || p->closed || p->ended)
+	if ((p->play == PLAY_WAITING && p->player.wake) || p->grace.added)
 		return;
 	p->player.timed_out = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
 		cli_warn(replay_name, "the %s did not %s within --timeout", acp_side_name(p->player.plan.them),
 			p->play == PLAY_FULL ? "read" : "end");
 		p->done = true;
-		loop_stop(p->loop);
-		return;
+	} else {
+		p->player.left = p->closing = true;
 	}
-	p->player.left = p->closing = true;
 	advance(p);
 }
 
@@ -196,6 +202,7 @@ grace_expired(void *arg)
 	struct peer *p = arg;
 
 	if (p->ended || !p->running) {
+		p->stopped |= !p->running;
 		endpoint_close_in(&p->live);
 		input_ended(p);
 		advance(p);
@@ -289,15 +296,16 @@ exit_status(struct peer *p)
 {
 	const char *them = acp_side_name(p->player.plan.them), *kept = NULL;
 	bool failed = p->running && !p->stopped && p->status != 0;
+	uint64_t lost = p->live.out.discarded + p->live.out.queued;
 	char words[64];
 	int differs;
 
 	if (p->forced)
 		return p->forced;
 	player_finish(&p->player, p->play == PLAY_OVER);
-	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
+	if (lost > 0 && p->play != PLAY_ABANDONED) {
 		cli_warn(replay_name, "the %s stopped reading: %llu bytes were not delivered", them,
-			(unsigned long long)p->live.out.discarded);
+			(unsigned long long)lost);
 		p->player.missed = true;
 	}
 	if (p->ended && !p->stopped)
@@ -331,7 +339,7 @@ peer_run(const struct replay_options *options)
 			cli_warn(replay_name, "%s", strerror(errno));
 			fail(&p, EXIT_FAILED);
 		}
-		endpoint_flush(&p.live, 0, 0);
+		endpoint_flush(&p.live, 100, 1000);
 		endpoint_flush(&p.err, 0, 0);
 		status = exit_status(&p);
 	}
