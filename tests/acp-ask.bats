@@ -432,6 +432,24 @@ ended() {
 	assert_output 'acp-ask: standard output: No space left on device'
 }
 
+@test "standard output that nobody reads is not waited for after --timeout or a signal" {
+	agent "$(jq -nc '{turns: [[{text: ("x" * 400000)}]]}')"
+	mkfifo out
+	exec 6<>out
+	status=0
+	timeout -k 1 60 acp-ask --timeout 1s --grace 100ms hi -- "${AGENT[@]}" >out 2>err || status=$?
+	assert_equal "$status" 124
+	mkfifo again
+	exec 6<>again
+	rm in
+	acp-ask --grace 100ms hi -- "${AGENT[@]}" >again 2>err 3>&- &
+	wait_for grep -qs session/prompt in
+	kill $!
+	status=0
+	wait $! || status=$?
+	assert_equal "$status" 143
+}
+
 @test "100 MB of text pass" {
 	local n
 	n=$(sample 10 100)

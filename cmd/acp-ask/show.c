@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/run/proc.h"
 
-enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024 };
+enum { SPIN = 125 * 1000, QUIET = 1000 * 1000, HELD_MOST = 64 * 1024, CLOSE_IDLE_MS = 1000, CLOSE_MS = 10 * 1000 };
 
 /* --- lines --- */
 
@@ -137,8 +137,10 @@ show_close(struct ask *a)
 	show_turn(a, false);
 	show_clear(a);
 	endpoint_finish(&a->show.out);
-	while (endpoint_can_write(&a->show.out) && a->signals < 2 && loop_run(a->loop) == 0)
+	/* After a signal, or --timeout, only a reader that reads on is waited for. */
+	while (endpoint_can_write(&a->show.out) && !a->signals && a->status != EXIT_TIMEOUT && loop_run(a->loop) == 0)
 		;
+	endpoint_flush(&a->show.out, a->signals < 2 ? CLOSE_IDLE_MS : 0, CLOSE_MS);
 	endpoint_close(&a->show.out);
 }
 
