@@ -57,11 +57,12 @@ is_peer(struct slice name)
 static bool
 position(struct slice name, uint64_t *at)
 {
-	const char *p = name.p, *end = p + name.n;
+	const char *p = name.p, *end;
 
 	*at = slice_is(name, "\"Agent\"") || is_peer(name) ? UINT64_MAX : 0;
 	if (!p || *at || slice_is(name, "\"Client\""))
 		return p;
+	end = p + name.n;
 	if (!bytes_skip(&p, end, "\"Proxy(") || !bytes_number(&p, end, 9, at))
 		return false;
 	++*at;
