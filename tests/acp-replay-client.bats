@@ -397,7 +397,7 @@ teardown() {
 @test "another side that does not read is not waited for after --timeout or a signal" {
 	local many line
 	# More than a pipe holds, and less than a full queue.
-	many=$(yes "{\"method\":\"$(printf '%08000d')\"}" | head -n 20)
+	many=$(yes "{\"method\":\"$(printf '%08000d' 0)\"}" | head -n 20)
 	recording s.rec <<<$'> {"id":1,"method":"a"}\n'"< ${many//$'\n'/$'\n'< }"$'\n> {"method":"b"}'
 	mkfifo to from
 	exec 5<>to 6<>from
