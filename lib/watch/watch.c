@@ -184,7 +184,8 @@ watch_line(struct recording *lines, enum input_got got, const struct line *line,
 		return !line->first;
 	}
 	e = recording_line(lines, line->text, line->number, r);
-	r->torn |= e == 0 && got == INPUT_TORN && r->kind == RECORD_BAD && r->error.what != recording_too_long;
+	if (e == 0 && r->kind == RECORD_BAD)
+		r->torn = got == INPUT_TORN && r->error.what != recording_too_long;
 	return e;
 }
 
