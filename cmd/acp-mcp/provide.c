@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "cmd/acp-mcp/mcp.h"
 #include "lib/run/proc.h"
+#include "lib/run/socket.h"
 
 /* Microseconds before the first and the second signal to a command that is to end; steps of the wait at the end. */
 enum { KILL_AFTER = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
@@ -172,7 +172,7 @@ local_ended(void *arg)
 
 	/* The shim sees the end, though processes that the command has left may still hold the socket. */
 	if (l->shim.fd >= 0)
-		shutdown(l->shim.fd, SHUT_RDWR);
+		socket_shut(l->shim.fd);
 	close_shim(l);
 	if (l->command.runs)
 		return;

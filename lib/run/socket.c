@@ -94,6 +94,12 @@ socket_pair(int ends[2])
 	return 0;
 }
 
+void
+socket_shut(int socket)
+{
+	shutdown(socket, SHUT_RDWR);
+}
+
 ssize_t
 socket_send(int socket, struct slice text, int fd)
 {

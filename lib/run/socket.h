@@ -22,6 +22,9 @@ int socket_connect(const char *path, int flags);
 /* Makes two sockets that are connected with each other, close-on-exec. 0, or -1 with errno. */
 int socket_pair(int ends[2]);
 
+/* Ends both directions for all processes that have the socket. (FreeBSD's <sys/socket.h>, which has shutdown, takes names of lib/acp.) */
+void socket_shut(int socket);
+
 /*
  * Sends as much of the text as there is room for, and with its first byte a copy of the descriptor (-1: none). Never waits. The bytes
  * sent, or -1 with errno (EAGAIN: there is no room).
