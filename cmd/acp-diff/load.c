@@ -45,7 +45,7 @@ list_add(struct list *l, void *p)
 struct slice
 diff_keep(struct slice s)
 {
-	char *copy = diff_new(1, s.n);
+	char *copy = diff_new(s.n, 1);
 
 	return slice_keep(&copy, s);
 }
