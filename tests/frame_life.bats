@@ -220,6 +220,16 @@ two" ]
 	tr -d '\n' <err | grep -qE '^rulefilter: [0-9]+ lines of standard error discarded: its reader is too slow$' || [ "$(wc -c <err)" -eq 3000000 ]
 }
 
+@test "the notice of discarded standard error begins a line, also within a long line of the agent" {
+	mkfifo slow
+	rulefilter -- sh -c 'head -c 3000000 /dev/zero | tr "\0" a >&2; echo "{\"method\":\"a\"}"; cat >/dev/null' 2>slow >out < <(wait_for grep -q method out) &
+	exec 6<slow
+	wait_for grep -q method out
+	cat <&6 >err
+	wait $!
+	grep -q '^rulefilter: [0-9]* lines of standard error discarded' err
+}
+
 # bats test_tags=slow
 @test "all that a client sent before it left arrives, also where the agent was slow and the queue full" {
 	lines 370 >down

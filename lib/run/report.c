@@ -12,14 +12,14 @@ enum {
 	TAIL = 2048,            /* bytes that are kept of a child's last lines */
 };
 
-/* name: NULL: the line has none. whole: the line ends with this text. */
+/* Queues a line with a name, or (name NULL) a text; whole: its line ends with it. A line with a name ends one that is not whole. */
 static void
 queue(struct report *r, const char *name, struct slice text, bool whole)
 {
 	r->line.n = 0;
 	if (r->out.out.full || (name && (text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0)) ||
-		text_plain(&r->line, text) < 0 || (whole && buf_add(&r->line, "\n", 1) < 0) ||
-		endpoint_put(&r->out, NULL, buf_slice(&r->line)) < 0)
+		text_plain(&r->line, text) < 0 || (whole && !name && buf_add(&r->line, "\n", 1) < 0) ||
+		(name ? endpoint_put_line(&r->out, NULL, buf_slice(&r->line), false) : endpoint_put(&r->out, NULL, buf_slice(&r->line))) < 0)
 		r->lost++;
 }
 
