@@ -19,7 +19,8 @@ queue(struct report *r, const char *name, struct slice text, bool whole)
 	r->line.n = 0;
 	if (r->out.out.full || (name && (text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0)) ||
 		text_plain(&r->line, text) < 0 || (whole && !name && buf_add(&r->line, "\n", 1) < 0) ||
-		(name ? endpoint_put_line(&r->out, NULL, buf_slice(&r->line), false) : endpoint_put(&r->out, NULL, buf_slice(&r->line))) < 0)
+		(name ? endpoint_put_line(&r->out, NULL, buf_slice(&r->line), false)
+			: endpoint_put(&r->out, NULL, buf_slice(&r->line))) < 0)
 		r->lost++;
 }
 
