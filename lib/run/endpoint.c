@@ -263,7 +263,7 @@ endpoint_finish(struct endpoint *e)
 	schedule_flush(e, 0);
 }
 
-void
+bool
 endpoint_flush(struct endpoint *e, int idle_ms, int total_ms)
 {
 	uint64_t now = loop_clock(), end = now + (uint64_t)total_ms * 1000;
@@ -275,6 +275,7 @@ endpoint_flush(struct endpoint *e, int idle_ms, int total_ms)
 		if (poll(&p, 1, left < (uint64_t)idle_ms ? (int)left : idle_ms) == 0)
 			break;
 	}
+	return e->out.queued == 0;
 }
 
 /* --- opening and closing --- */

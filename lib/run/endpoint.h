@@ -90,7 +90,10 @@ int endpoint_put_line(struct endpoint *, struct block *, struct slice line, bool
 int endpoint_put_parts(struct endpoint *, struct block *, const struct iovec *parts, size_t n);
 /* Closes the output as soon as the queue is empty, and thereby ends the peer's input. */
 void endpoint_finish(struct endpoint *);
-/* Before a program exits: writes the queue. Waits for a peer that does not read, idle_ms at a time and total_ms in all at most. */
-void endpoint_flush(struct endpoint *, int idle_ms, int total_ms);
+/*
+ * Before a program exits: writes the queue. Waits for a peer that does not read, idle_ms at a time and total_ms in all at most. Returns
+ * whether nothing is queued any more.
+ */
+bool endpoint_flush(struct endpoint *, int idle_ms, int total_ms);
 
 #endif

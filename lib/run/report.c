@@ -62,9 +62,10 @@ to_ms(uint64_t us)
 void
 report_close(struct report *r, uint64_t idle_us, uint64_t total_us)
 {
-	endpoint_flush(&r->out, to_ms(idle_us), to_ms(total_us));
-	report_lost(r);
-	endpoint_flush(&r->out, 0, 0);
+	if (endpoint_flush(&r->out, to_ms(idle_us), to_ms(total_us))) {
+		report_lost(r);
+		endpoint_flush(&r->out, to_ms(idle_us), to_ms(total_us));
+	}
 	endpoint_close(&r->out);
 	buf_free(&r->line);
 }
