@@ -48,7 +48,7 @@ repeat() {
 # Routing is measured without the acp-mcp that acp-conduct adds, the bridge: what that costs is told at the end.
 # setup NAME K: the command of a chain of K proxies, in `command`.
 setup() {
-	local k=$2 cats
+	local k=$2 cats i
 	command=()
 	case $1 in
 	cats)
@@ -57,10 +57,17 @@ setup() {
 		repeat $((2 * k + 1)) '|' cat
 		command=(sh -c "$cats ${words[*]}")
 		;;
+	tees)
+		repeat $((2 * k + 1)) cat '|'
+		cats="${words[*]} chain agent | tee $out/tee.0"
+		for ((i = 1; i <= k; i++)); do cats+=" | cat | tee $out/tee.$i"; done
+		command=(sh -c "$cats")
+		;;
 	star) command=(chain star "$k") ;;
 	bare) repeat "$k" -p 'chain proxy' && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
 	bridge) repeat "$k" -p 'chain proxy' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
 	trace) repeat "$k" -p 'chain proxy' && command=(acp-conduct --no-mcp --trace "$out/trace.jsons" "${words[@]}" -- chain agent) ;;
+	null) repeat "$k" -p 'chain proxy' && command=(acp-conduct --no-mcp --trace /dev/null "${words[@]}" -- chain agent) ;;
 	tap) repeat "$k" -p 'acp-tap -o /dev/null' && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
 	filter) repeat "$k" -f 'acp-tap -o /dev/null' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
 	theirs) repeat "$k" -p rust-proxy && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
@@ -189,9 +196,11 @@ read -ra long < <(bounded trip "$many" "${command[@]}")
 echo "Of $many requests one after the other the first tenth took ${long[1]} us each, the last ${long[2]} us;" \
 	"memory ${long[3]} KiB (after 1000: ${few[3]} KiB)."
 measure trip "$k" bare trace bridge
-measure small "$k" bare trace bridge
+updates=$((updates * 10)) measure small "$k" bare trace null cats tees bridge
 echo "With \`--trace\` a round trip takes $(share "$(m "trace.trip.$k")" "$(m "bare.trip.$k")") times what it takes without" \
-	"(wanted: <= 1.2), a stream of updates $(share "$(m "bare.small.$k")" "$(m "trace.small.$k")") times."
+	"(wanted: <= 1.2), a stream of updates $(share "$(m "bare.small.$k")" "$(m "trace.small.$k")") times (wanted: <= 1.3)," \
+	"$(share "$(m "bare.small.$k")" "$(m "null.small.$k")") times to \`/dev/null\`; pipes of \`cat\` take" \
+	"$(share "$(m "cats.small.$k")" "$(m "tees.small.$k")") times as long where \`tee\` writes the same lines to files."
 echo "With the acp-mcp that is added a round trip takes $(share "$(m "bridge.trip.$k")" "$(m "bare.trip.$k")") times what it" \
 	"takes without, a stream $(share "$(m "bare.small.$k")" "$(m "bridge.small.$k")") times."
 measure first "$k" bare tap bridge rust-bare rust-theirs
