@@ -410,6 +410,9 @@ queue_is_full() {
 	FILTER_ATTACH=auto rulefilter 2>seen 9>&- 3>&- &
 	filter=$!
 	wait_for grep -q '{"want":"watch"}' log
+	FILTER_ATTACH=auto FILTER_HOP=other run rulefilter
+	assert_failure 2
+	assert_output 'rulefilter: other: no stream of that name is shared'
 
 	conductor "$XDG_RUNTIME_DIR/acp/2" </dev/null >/dev/null 3>&- 9>&- &
 	local second=$!

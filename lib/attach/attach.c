@@ -154,7 +154,7 @@ choose_only(char *const *paths, const char *hop, uint64_t deadline, char **why)
 		n++;
 	}
 	if (r == 0 && n == 0)
-		refuse(why, hop, nothing);
+		refuse(why, hop, hop ? "no stream of that name is shared" : nothing);
 	else if (r == 0 && n > 1)
 		refuse(why, NULL, buf_string(&text) ? text.p : "out of memory");
 	buf_free(&text);
