@@ -61,21 +61,27 @@ struct connection {
 	struct offered *offers, *released;
 };
 
+/* Version 2: what the agent said of the session's last prompt. */
+struct check_prompt {
+	bool accepted;      /* by a response, and no idle state has ended the work since */
+	bool spoke;         /* the agent sent a message or a thought in the turn */
+	bool echoed;        /* the agent has reported the prompt as a message of the user */
+	bool several_reported; /* the agent reported several messages of the user before it accepted the prompt */
+	uint64_t accepted_id, reported_id; /* hashes of ids: of the prompt, of the user's last reported message; 0: none */
+};
+
 /* The data of a session. */
 struct check_session {
-	bool loading;       /* it is known from a session/load or session/resume that has no response yet */
-	bool unopened;      /* its session/load or session/resume failed, and no message has named the session since */
+	/* Loading: session/load or session/resume has no response yet. Unopened: it failed, and no message has named the session since. */
+	enum { CHECK_OPENED, CHECK_LOADING, CHECK_UNOPENED } opening;
+	/* Resuming: a session/resume without replayFrom is open. Loaded: session/load has its response, and no turn has begun since. */
+	enum { CHECK_NO_REPLAY, CHECK_RESUMING, CHECK_LOADED } replay;
+	struct check_prompt prompt;
 	bool deleted;       /* by session/delete, which need not close it: messages may still name it */
 	bool opened[2];     /* by a message without an envelope [0], by one in an envelope [1] */
-	bool loaded;        /* session/load has its response, and no turn has begun since */
-	bool resuming;      /* a session/resume without replayFrom is open */
 	bool running;       /* v2: its last state says that it works, or waits for the user */
 	bool stated;        /* v2: the agent has reported a state since the last session/resume was sent */
 	bool background;    /* v2: a state has had a list of background work */
-	bool accepted;      /* v2: the agent has accepted the prompt, and no idle state has ended the work since */
-	bool spoke;         /* v2: the agent sent a message or a thought in the turn */
-	bool echoed;        /* v2: the agent has reported the prompt as a message of the user */
-	bool several_reported; /* v2: the agent reported several messages of the user before it accepted the prompt */
 	bool queues;        /* a prompt came during a turn: which message belongs to which prompt is not followed any more */
 	bool worked;        /* the turn had output of the agent, or tool calls */
 	bool counted;       /* usage was reported since its last turn began */
@@ -83,7 +89,6 @@ struct check_session {
 	bool ended;         /* a turn has ended without an error and uncancelled, and none has begun since */
 	double cost;        /* the last reported amount, in `currency` */
 	uint64_t currency;  /* a hash; 0: no cost yet */
-	uint64_t accepted_id, reported_id; /* hashes of ids: of the accepted prompt, of the user's last reported message; 0: none */
 	uint64_t usage;     /* a hash of the usage of the last turn; 0: it had none */
 };
 

@@ -100,12 +100,10 @@ open_request(struct check *c, struct session_request *r, const struct msg *m)
 	if (s && m->what == ACP_SESSION_RESUME && !r->copy)
 		s->stated = false;
 	if (s && m->what == ACP_SESSION_RESUME)
-		s->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
+		s->replay = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT ? CHECK_RESUMING : CHECK_NO_REPLAY;
 	/* The client tries again to open a session that could not be opened. */
-	if (s && s->unopened && (m->what == ACP_SESSION_LOAD || m->what == ACP_SESSION_RESUME)) {
-		s->unopened = false;
-		s->loading = true;
-	}
+	if (s && s->opening == CHECK_UNOPENED && (m->what == ACP_SESSION_LOAD || m->what == ACP_SESSION_RESUME))
+		s->opening = CHECK_LOADING;
 }
 
 /* Appends how long a request was open, and how many messages the side that should respond sent meanwhile. */
@@ -183,10 +181,12 @@ check_new_session(struct check *c, struct slice id, bool enveloped)
 
 	if (!data || s->closed || s->how == SESSION_NAMED)
 		return;
-	if (data->unopened)
-		data->unopened = data->opened[false] = data->opened[true] = false;
-	else if (data->opened[enveloped] && check_is_complete(c))
+	if (data->opening == CHECK_UNOPENED) {
+		data->opening = CHECK_OPENED;
+		data->opened[false] = data->opened[true] = false;
+	} else if (data->opened[enveloped] && check_is_complete(c)) {
 		check_report(c, RULE_SESSION_TWICE, "result.sessionId", "an id that no other session has", id);
+	}
 	data->opened[enveloped] = true;
 }
 
@@ -205,9 +205,8 @@ end_request(struct check *c, const struct session_event *e)
 		agree(c, e->message);
 	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
 		/* In a proxy chain each response comes twice, so the second one must change nothing. */
-		data->unopened = e->message->message.msg.error.p && (data->loading || data->unopened);
-		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
-		data->loading = data->resuming = false;
+		data->opening = e->message->message.msg.error.p && data->opening != CHECK_OPENED ? CHECK_UNOPENED : CHECK_OPENED;
+		data->replay = q->what == ACP_SESSION_LOAD && data->opening == CHECK_OPENED ? CHECK_LOADED : CHECK_NO_REPLAY;
 	} else if (q->what == ACP_SESSION_NEW || q->what == ACP_SESSION_FORK) {
 		check_new_session(c, json_get_string(e->message->message.msg.result, acp_session_id), e->message->enveloped);
 	} else if (q->what == ACP_OTHER && request) {
@@ -239,8 +238,7 @@ open_session(struct check *c, struct session *s, bool enveloped)
 	c->failed |= !data;
 	if (!data)
 		return;
-	data->loading = s->how == SESSION_LOADED || s->how == SESSION_RESUMED;
-	data->unopened = false;
+	data->opening = s->how == SESSION_LOADED || s->how == SESSION_RESUMED ? CHECK_LOADING : CHECK_OPENED;
 	data->opened[enveloped] = true;
 	if (s->how == SESSION_NAMED && !data->deleted)
 		report_unknown(c);
@@ -304,9 +302,9 @@ check_session_of(struct check *c, const struct session_message *seen)
 	enum acp_method what = seen->message.msg.what;
 
 	/* A failed session/load opens no session. Other methods than these, such as session/close, may name it all the same. */
-	if (!data || !data->unopened || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
+	if (!data || data->opening != CHECK_UNOPENED || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
 		what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE || what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
 		return;
-	data->unopened = false;
+	data->opening = CHECK_OPENED;
 	report_unknown(c);
 }

@@ -105,13 +105,6 @@ queues_prompts(const struct check *c)
 	return false;
 }
 
-static void
-forget_prompt(struct check_session *data)
-{
-	data->accepted = data->echoed = data->several_reported = data->spoke = false;
-	data->accepted_id = data->reported_id = 0;
-}
-
 /* Begins a turn. Usage may be reported after the end of its turn, so the next turn reports that it is missing. */
 static void
 begin_turn(struct check *c, const struct session_turn *turn)
@@ -120,11 +113,13 @@ begin_turn(struct check *c, const struct session_turn *turn)
 
 	if (!data || !turn->prompted)
 		return;
-	forget_prompt(data);
+	data->prompt = (struct check_prompt){0};
 	if (data->ended && data->counted_before && !data->counted && !c->conn.partial)
 		check_report(c, RULE_USAGE_MISSING, "", "usage of the turn before", slice(NULL, 0));
 	data->counted_before |= data->counted;
-	data->counted = data->ended = data->loaded = false;
+	data->counted = data->ended = false;
+	if (data->replay == CHECK_LOADED)
+		data->replay = CHECK_NO_REPLAY;
 }
 
 static void
@@ -167,9 +162,9 @@ see_response(struct check *c, const struct session_event *e)
 	if (!counts || what != ACP_SESSION_PROMPT || !session_accepts(result, true))
 		return;
 	id = json_get_string(result, "messageId");
-	data->accepted = true;
-	data->accepted_id = id.p ? hash(json_text(id, &c->text)) : 0;
-	data->echoed |= data->several_reported || data->reported_id == data->accepted_id;
+	data->prompt.accepted = true;
+	data->prompt.accepted_id = id.p ? hash(json_text(id, &c->text)) : 0;
+	data->prompt.echoed |= data->prompt.several_reported || data->prompt.reported_id == data->prompt.accepted_id;
 }
 
 /* Checks an idle state. It ends work, or only repeats one, if since then the agent reported no work and sent no message. */
@@ -181,13 +176,13 @@ see_idle(struct check *c, struct check_session *data, const struct session_event
 
 	if (data->running && own && json_type(json_get(e->state, acp_stop_reason)) != JSON_STRING)
 		check_report(c, RULE_STOP_REASON, "params.update.stopReason", "why the work ends", slice(NULL, 0));
-	if (data->accepted && (data->running || data->spoke)) {
+	if (data->prompt.accepted && (data->running || data->prompt.spoke)) {
 		if (!data->running && known)
 			check_report(c, RULE_STATE_RUNNING, "params.update.state", "\"running\" before it", state);
-		if (data->accepted_id && !data->echoed && !data->queues && known)
+		if (data->prompt.accepted_id && !data->prompt.echoed && !data->queues && known)
 			check_report(c, RULE_USER_MESSAGE, "params.update.state",
 				"a user message with the id of the prompt's response before it", state);
-		data->accepted = data->spoke = false;
+		data->prompt.accepted = data->prompt.spoke = false;
 	}
 	check_usage(c, data, json_get(e->state, "usage"), data->running, own ? "params.update.usage" : "params.update.state.usage");
 	data->running = false;
@@ -217,9 +212,9 @@ see_user_message(struct check *c, struct check_session *data, struct slice updat
 
 	if (!said)
 		return;
-	data->echoed |= said == data->accepted_id;
-	data->several_reported |= !data->accepted_id && data->reported_id && data->reported_id != said;
-	data->reported_id = said;
+	data->prompt.echoed |= said == data->prompt.accepted_id;
+	data->prompt.several_reported |= !data->prompt.accepted_id && data->prompt.reported_id && data->prompt.reported_id != said;
+	data->prompt.reported_id = said;
 }
 
 /* --- tool calls --- */
@@ -334,7 +329,7 @@ check_turn_event(struct check *c, const struct session_event *e)
 		break;
 	case SESSION_TURN_QUEUED:
 		if (data) {
-			forget_prompt(data);
+			data->prompt = (struct check_prompt){0};
 			data->queues = true;
 		}
 		if (c->conn.version != 2 && e->session->turn->prompted && check_is_complete(c) && !queues_prompts(c))
@@ -384,20 +379,20 @@ check_update(struct check *c, const struct session_message *seen, struct slice u
 	if (!data || !kind.p)
 		return;
 	data->worked |= of_agent || of_call;
-	data->spoke |= of_agent;
+	data->prompt.spoke |= of_agent;
 	if (c->conn.version == 2 && json_string_in(seen->kind, of_user))
 		see_user_message(c, data, update.p ? update : seen->members);
 	if (c->conn.version != 2 && !s->turn && !s->parent && !session_is_replayed(s) && s->how != SESSION_CHILD && !c->conn.forgot_session &&
 		check_is_complete(c) && json_string_in(seen->kind, in_turn))
 		check_report(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", seen->kind);
-	if (data->resuming && !s->turn && check_is_complete(c) && json_string_in(seen->kind, of_history)) {
+	if (data->replay == CHECK_RESUMING && !s->turn && check_is_complete(c) && json_string_in(seen->kind, of_history)) {
 		check_report(c, RULE_RESUME_REPLAY, "params.update.sessionUpdate", "no history before the response to session/resume", seen->kind);
-		data->resuming = false;
+		data->replay = CHECK_NO_REPLAY;
 	}
-	if (data->loaded && !s->turn && !s->history && c->conn.version != 2 && check_is_complete(c) &&
+	if (data->replay == CHECK_LOADED && !s->turn && !s->history && c->conn.version != 2 && check_is_complete(c) &&
 		json_string_is(seen->kind, "user_message_chunk")) {
 		check_report(c, RULE_LATE_REPLAY, "params.update.sessionUpdate", "all of the history before the response to session/load", seen->kind);
-		data->loaded = false;
+		data->replay = CHECK_NO_REPLAY;
 	}
 	if (json_string_is(seen->kind, "usage_update"))
 		check_usage_update(c, data, update);
