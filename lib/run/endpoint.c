@@ -241,19 +241,24 @@ endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bo
 int
 endpoint_put_parts(struct endpoint *e, struct block *block, const struct iovec *parts, size_t n)
 {
+	size_t copied = 0, i;
 	struct slice text;
-	bool held = false;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	for (i = 0; r == 0 && i < n; i++) {
 		text = slice(parts[i].iov_base, parts[i].iov_len);
-		held = block && text.n > LONG_PART && text.p >= block->data && text.p + text.n < block->data + block->cap &&
-			(i + 1 < n || text.p[text.n] == '\n');
+		if (!block || text.n <= LONG_PART || text.p < block->data || text.p + text.n >= block->data + block->cap ||
+			(i + 1 == n && text.p[text.n] != '\n'))
+			continue;
+		r = output_copy_parts(&e->out, parts + copied, i - copied, false);
 		/* In its block a line is followed by its newline. */
-		text.n += held && i + 1 == n;
-		r = endpoint_put(e, held ? block : NULL, text);
+		if (r == 0)
+			r = output_hold(&e->out, block, slice(text.p, text.n + (i + 1 == n)));
+		copied = i + 1;
 	}
-	return r < 0 || held ? r : endpoint_put(e, NULL, slice("\n", 1));
+	if (r == 0 && (copied < n || n == 0))
+		r = output_copy_parts(&e->out, parts + copied, n - copied, true);
+	return schedule_flush(e, r);
 }
 
 void

@@ -119,28 +119,42 @@ room_after_last(struct output *out, size_t n)
 }
 
 int
-output_copy(struct output *out, struct slice text)
+output_copy_parts(struct output *out, const struct iovec *parts, size_t n, bool newline)
 {
-	struct block *b;
-	char *room;
+	struct block *b = NULL;
+	size_t size = newline;
+	char *room, *p;
 	int r;
 
-	if (text.n == 0)
+	for (size_t i = 0; i < n; i++)
+		size += parts[i].iov_len;
+	if (size == 0)
 		return 0;
-	room = room_after_last(out, text.n);
-	if (room) {
-		memcpy(room, text.p, text.n);
-		return output_hold(out, part_at(out, out->n - 1)->block, slice(room, text.n));
+	room = room_after_last(out, size);
+	if (!room) {
+		b = size > COPY_BLOCK ? NULL : out->spare;
+		if (b)
+			out->spare = NULL;
+		else if (!(b = block_new(size > COPY_BLOCK ? size : COPY_BLOCK)))
+			return -1;
+		room = b->data;
 	}
-	b = text.n > COPY_BLOCK ? NULL : out->spare;
+	p = room;
+	for (size_t i = 0; i < n; p += parts[i++].iov_len)
+		if (parts[i].iov_len > 0)
+			memcpy(p, parts[i].iov_base, parts[i].iov_len);
+	if (newline)
+		*p = '\n';
+	r = output_hold(out, b ? b : part_at(out, out->n - 1)->block, slice(room, size));
 	if (b)
-		out->spare = NULL;
-	else if (!(b = block_new(text.n > COPY_BLOCK ? text.n : COPY_BLOCK)))
-		return -1;
-	memcpy(b->data, text.p, text.n);
-	r = output_hold(out, b, slice(b->data, text.n));
-	drop(out, b);
+		drop(out, b);
 	return r;
+}
+
+int
+output_copy(struct output *out, struct slice text)
+{
+	return output_copy_parts(out, &(struct iovec){(char *)text.p, text.n}, 1, false);
 }
 
 int
