@@ -327,6 +327,22 @@ differences() {
 	assert_output 'acp-diff: --normalize leaves out every message: there is nothing to compare'
 }
 
+@test "--normalize: a turn begins with its prompt and ends with the response, also if the program leaves these out" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"plan","entries":["one"]}}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"plan","entries":["two"]}}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	sed 's/"two"/"three"/' a.rec >b.rec
+	for program in . 'select($method != "session/prompt")' 'if .params.prompt then .method = "_prompt" else . end'; do
+		run -1 differences --match params --normalize "$program" a.rec b.rec
+		assert_output '2 agent session/update plan 5 5 value .params.update.entries[0]'
+	done
+}
+
 @test "json: an object for each difference and one at the end, values as they were" {
 	recording a.rec <<-'END'
 		< {"method":"_m","params":{"n":1.50,"s":"\u0041"}}

@@ -66,7 +66,8 @@ struct turn {
 	struct diff_session *session;
 	uint64_t number;
 	struct diff_item *items; /* in the order of the recording */
-	struct diff_item *prompt;
+	struct diff_item *prompt; /* NULL: there is none, or --normalize has left it out */
+	uint32_t begun; /* the item of the prompt, also if it is left out; or ITEM_NONE */
 	bool accepted; /* the agent has accepted the prompt (version 2): an idle state ends the turn */
 	bool ended;
 	uint64_t sum; /* a digest of the digests of its items */

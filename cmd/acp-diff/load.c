@@ -60,6 +60,7 @@ add_turn(struct diff_session *s)
 	list_add(&s->turns, t);
 	t->session = s;
 	t->number = s->turns.n - 1;
+	t->begun = ITEM_NONE;
 	t->ended = t->number == 0;
 	return t;
 }
@@ -184,8 +185,9 @@ normalize(struct diff *d, enum side side, uint32_t index, struct msg *m)
 
 /* The turn of a message; a response belongs to the turn of its request. */
 static struct turn *
-turn_of(struct diff *d, enum side side, const struct item *item, const struct diff_item *request)
+turn_of(struct diff *d, enum side side, uint32_t index, const struct diff_item *request)
 {
+	const struct item *item = &d->file[side].items.at[index];
 	/* A request that begins a session belongs to no session, though it may name one. */
 	const bool outside = item->kind != MSG_RESPONSE && acp_opens_session((enum acp_method)item->what);
 	struct diff_session *s;
@@ -196,9 +198,14 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct di
 	s = get_session(d, side, outside ? 0 : item->session);
 	if (item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT && s->id.p) {
 		t = add_turn(s);
+		t->begun = index;
 		t->ended = item->pair == ITEM_NONE;
 		return t;
 	}
+	/* --normalize may have left out the prompt that this responds to. */
+	for (size_t i = s->turns.n; item->kind == MSG_RESPONSE && item->what == ACP_SESSION_PROMPT && i-- > 0;)
+		if (((struct turn *)s->turns.at[i])->begun == item->pair)
+			return s->turns.at[i];
 	if (item->from != ACP_AGENT || item->kind == MSG_RESPONSE)
 		return s->turns.at[s->turns.n - 1];
 	/* The agent works on the first turn that has not ended: a prompt may be queued while an earlier one goes on. */
@@ -209,14 +216,14 @@ turn_of(struct diff *d, enum side side, const struct item *item, const struct di
 
 /* Ends the turns that a message ends: a prompt's response, if it does not only accept the prompt, or an idle state. */
 static void
-end_turns(struct file *f, struct turn *t, const struct diff_item *request, const struct msg *m)
+end_turns(struct file *f, struct turn *t, const struct item *item, const struct msg *m)
 {
 	const struct list *turns = &t->session->turns;
 	uint64_t version;
 
-	if (request && request->what == ACP_INITIALIZE)
+	if (item->kind == MSG_RESPONSE && item->what == ACP_INITIALIZE)
 		f->v2 = json_u64(json_get(m->result, acp_protocol_version), &version) && version == 2;
-	if (request && t->prompt == request)
+	if (item->kind == MSG_RESPONSE && item->what == ACP_SESSION_PROMPT && item->pair == t->begun)
 		*(session_accepts(m->result, f->v2) ? &t->accepted : &t->ended) = true;
 	if (!t->accepted || t->ended || !items_is_idle(m))
 		return;
@@ -233,14 +240,13 @@ put_message(struct diff *d, enum side side, uint32_t index)
 	const struct item *item = &f->items.at[index];
 	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
 	struct diff_item *request = responds ? f->entries[item->pair] : NULL, *e;
-	struct turn *t = turn_of(d, side, item, request);
+	struct turn *t = turn_of(d, side, index, request);
 	struct msg m;
 
-	if (responds && !request)
-		return; /* the request is left out, and the response with it */
 	diff_must(items_message(&f->items, index, &m));
-	end_turns(f, t, request, &m);
-	if (d->normalize && !normalize(d, side, index, &m))
+	end_turns(f, t, item, &m);
+	/* If the request is left out, the response is, too. */
+	if ((responds && !request) || (d->normalize && !normalize(d, side, index, &m)))
 		return;
 	e = add_entry(d, side, index, t);
 	e->text = d->normalize ? diff_keep(m.text) : slice(NULL, 0);
