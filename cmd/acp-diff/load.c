@@ -320,11 +320,9 @@ item_side(const struct diff_item *item)
 static void
 read_message(struct diff *d, const struct diff_item *item, struct msg *m)
 {
-	if (!item->text.p) {
+	if (!item->text.p)
 		diff_must(items_message(&d->file[item_side(item)].items, item->index, m));
-		return;
-	}
-	if (item->kind == MSG_NOISE || msg_scan(item->text, m, NULL) == MSG_NOISE)
+	else if (item->kind == MSG_NOISE || msg_scan(item->text, m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = item->text};
 	if (item->kind == MSG_RESPONSE)
 		m->what = (enum acp_method)item->what;

@@ -73,10 +73,9 @@ static const struct cli_tool tool = {name, help, options};
 static struct normalize *
 compile_one(const char *option, const char *program)
 {
-	struct normalize *n;
 	char *why;
+	struct normalize *n = normalize_new(program, &why);
 
-	n = normalize_new(program, &why);
 	if (!n)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s: %s", option, why ? why : strerror(ENOMEM));
 	return n;

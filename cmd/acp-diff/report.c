@@ -65,11 +65,7 @@ put_title(struct report *r, const struct section *s)
 		put(r, "no session");
 		return;
 	}
-	put(r, "session %" PRIu64, t->session->number);
-	if (t->number)
-		put(r, ", turn %" PRIu64, t->number);
-	else
-		put(r, ", setup");
+	diff_must(json_format(r->to, t->number ? "session %u, turn %u" : "session %u, setup", t->session->number, t->number));
 	text = prompt_of(r, t);
 	if (!text.p)
 		return;

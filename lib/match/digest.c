@@ -59,17 +59,12 @@ plain_text(struct walk *w, struct slice string)
 static uint64_t
 of_string(struct walk *w, struct slice string)
 {
-	if (!w->d->ids)
-		return plain_text(w, string);
+	enum ids_place place = w->d->live ? IDS_NEUTRAL_LIVE : IDS_NEUTRAL;
+	int r;
+
 	w->text.n = 0;
-	switch (ids_text(w->d->ids, w->d->session, w->d->live ? IDS_NEUTRAL_LIVE : IDS_NEUTRAL, string, &w->text)) {
-	case 0:
-		return plain_text(w, string);
-	case 1:
-		return digest_bytes(buf_slice(&w->text));
-	default:
-		return fail(w);
-	}
+	r = w->d->ids ? ids_text(w->d->ids, w->d->session, place, string, &w->text) : 0;
+	return r < 0 ? fail(w) : r > 0 ? digest_bytes(buf_slice(&w->text)) : plain_text(w, string);
 }
 
 static uint64_t of_value(struct walk *, const struct acp_member *, struct slice value, bool foreign);
