@@ -302,8 +302,9 @@ check_session_of(struct check *c, const struct session_message *seen)
 	enum acp_method what = seen->message.msg.what;
 
 	/* A failed session/load opens no session. Other methods than these, such as session/close, may name it all the same. */
-	if (!data || data->opening != CHECK_UNOPENED || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
-		what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE || what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
+	if (!data || data->opening != CHECK_UNOPENED || seen->message.msg.kind == MSG_RESPONSE ||
+		!(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT || what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE ||
+		what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
 		return;
 	data->opening = CHECK_OPENED;
 	report_unknown(c);

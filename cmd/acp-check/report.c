@@ -289,7 +289,8 @@ put_junit(struct check *c, struct buf *to)
 		if (n > EXAMPLES)
 			r |= json_format(&c->examples[i], "... and %u more\n", n - EXAMPLES);
 		r |= ci_junit_case(&cases, &(struct ci_case){slice_of(check_name), slice_of(rules[i].name),
-			fails ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message), buf_slice(&c->examples[i]), c->options->ignored[i]});
+			fails ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message), buf_slice(&c->examples[i]),
+			c->options->ignored[i]});
 	}
 	return -(r || ci_junit_begin(to, slice_of(check_name), tests, failures, skipped) || buf_add_slice(to, buf_slice(&cases)) ||
 		ci_junit_end(to));

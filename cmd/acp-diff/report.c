@@ -256,7 +256,7 @@ json_section(struct report *r, const struct section *s)
 			diff_must(json_format(r->to, ",\"path\":%j", f->path));
 		for (int side = 0; side < SIDES && !f->moved; side++)
 			diff_must(json_add_member(r->to, side ? "live" : "recorded", value_of(r, f, (enum side)side)));
-		/* The object has to stay on one line. In a message a newline can only be white space, which somebody has inserted by hand. */
+		/* The object has to stay on one line: in a message a newline is only white space, which somebody has inserted by hand. */
 		for (; from < r->to->n; from++)
 			if (r->to->p[from] == '\n' || r->to->p[from] == '\r')
 				r->to->p[from] = ' ';
