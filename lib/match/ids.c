@@ -59,9 +59,8 @@ make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct sli
 	size_t length;
 
 	key->n = 0;
-	if (buf_add(key, kind, sizeof(kind)) < 0)
-		return -1;
-	if (acp_id_of_session(at->what) && at->session.p && msg_id_key(at->session, key) < 0)
+	if (buf_add(key, kind, sizeof(kind)) < 0 ||
+		(acp_id_of_session(at->what) && at->session.p && msg_id_key(at->session, key) < 0))
 		return -1;
 	/* A session's id may hold any bytes: the length says where it ends. */
 	length = key->n;
