@@ -90,7 +90,7 @@ enum {
 };
 /* Writes us as seconds with six decimals. Returns the end. */
 char *recording_put_time(char *, uint64_t us);
-/* Reads a JSON number of seconds as us, rounded down. False: it is no time. */
+/* Reads a JSON number of seconds as us, rounded down. False: it is no time, and *us is 0. */
 bool recording_seconds(struct slice number, uint64_t *us);
 
 /*

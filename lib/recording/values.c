@@ -35,15 +35,15 @@ recording_seconds(struct slice number, uint64_t *us)
 
 	if (recording_time(&p, end, us) && p == end)
 		return true;
+	*us = 0;
 	if (number.n > NUMBER_MOST || json_type(number) != JSON_NUMBER)
 		return false;
 	memcpy(copy, number.p, number.n);
 	copy[number.n] = '\0';
 	d = strtod(copy, NULL) * (double)RECORDING_SECOND;
-	if (!(d < 1e18))
-		return false;
-	*us = d > 0 ? (uint64_t)d : 0;
-	return true;
+	if (d > 0 && d < 1e18)
+		*us = (uint64_t)d;
+	return d < 1e18;
 }
 
 enum outcome

@@ -75,7 +75,7 @@ told(const char *line)
 
 	next(rec, &r);
 	n = (size_t)snprintf(text, sizeof(text), "%s %s", kinds[r.kind], acp_side_name(r.from));
-	if (r.timed)
+	if (r.timed || r.t != 0)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " t=%ju", (uintmax_t)r.t);
 	if (r.at.p)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " at=%s", copy(r.at));
