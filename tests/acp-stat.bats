@@ -171,6 +171,13 @@ turns_of() {
 	turns_of 01a20763-b9aa-0001 01a20763-ba11-0002 01a20763-ca11-0002 01a20763-b9aa-0001 short >s.rec
 	run -0 acp-stat --by turn s.rec
 	assert_equal "$(awk 'NR > 1 { print $1, $2 }' <<<"$output")" $'01a20763 1\na11-0002 1\n~3 1\n01a20763 2\nshort 1'
+	# Also where they are in different recordings.
+	for id in 01a20763-b9aa-0001 01a20763-ba11-0002 01a20763-b9aa-0001; do
+		echo '{"acp-recording":1}'
+		turns_of $id
+	done >s.rec
+	run -0 acp-stat --by turn s.rec <(turns_of 01a20763-ca11-0003)
+	assert_equal "$(awk 'NR > 1 { print $1, $2 }' <<<"$output")" $'01a20763 1\na11-0002 1\n01a20763 1\na11-0003 1'
 }
 
 @test "--by session: sessions that begin alike show their ends" {

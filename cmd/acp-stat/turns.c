@@ -19,14 +19,14 @@ result_of(const struct span_turn *t)
 }
 
 static int
-put_text(const struct tool *tool, const struct span_turn *t, struct buf *to)
+put_text(struct tool *tool, const struct span_turn *t, struct buf *to)
 {
 	char session[SESSION + 1], text[PEOPLE_FIGURE];
 	uint64_t tokens, us, model = time_of(tool, t, SPAN_MODEL);
 	const char *rate = "-";
 	int e;
 
-	session_label(span_sessions(tool->span), t->session, session, SESSION);
+	session_label(&tool->ids, t->session, session, SESSION);
 	e = buf_printf(to, "%-*s%4llu", SESSION, session, (unsigned long long)t->number);
 	for (unsigned i = 0; i < SPAN_TIMES; i++) {
 		us = time_of(tool, t, i);
@@ -38,7 +38,7 @@ put_text(const struct tool *tool, const struct span_turn *t, struct buf *to)
 }
 
 static int
-put_tsv(const struct tool *tool, const struct span_turn *t, struct buf *to)
+put_tsv(struct tool *tool, const struct span_turn *t, struct buf *to)
 {
 	struct slice id = slice(t->session->id, t->session->n), stop = t->stop.p ? slice(t->stop.p + 1, t->stop.n - 2) : t->stop;
 	uint64_t tokens;
@@ -51,7 +51,7 @@ put_tsv(const struct tool *tool, const struct span_turn *t, struct buf *to)
 }
 
 static int
-put_json(const struct tool *tool, const struct span_turn *t, struct buf *to)
+put_json(struct tool *tool, const struct span_turn *t, struct buf *to)
 {
 	uint64_t tokens;
 	int e = json_format(to, "{\"session\":%j,\"turn\":%u,\"result\":\"%s\"", slice(t->session->id, t->session->n), t->number, result_of(t));
@@ -69,7 +69,7 @@ put_json(const struct tool *tool, const struct span_turn *t, struct buf *to)
 int
 turns_put(struct tool *t, const struct span_turn *turn)
 {
-	static int (*const put[])(const struct tool *, const struct span_turn *, struct buf *) = {
+	static int (*const put[])(struct tool *, const struct span_turn *, struct buf *) = {
 		[FORMAT_TEXT] = put_text, [FORMAT_TSV] = put_tsv, [FORMAT_JSON] = put_json};
 	static const char tsv_head[] = "session\tturn\tresult\tstop_reason\ttotal_s\tfirst_update_s\tfirst_text_s\tsilence_s\ttools_s\t"
 		"user_s\tmodel_s\tchunks\toutput_tokens\n";

@@ -200,10 +200,11 @@ struct session *sessions_find(const struct sessions *, struct slice id);
 /* The session after this one (NULL: the first), in the order in which they were seen; NULL at the end. */
 struct session *sessions_next(const struct sessions *, const struct session *);
 /*
- * Writes a short name, ASCII with a NUL at its end: the first `size` (at least 4) bytes of the id, or the last ones if another session that
- * was seen before has these at either end, or else the session's number.
+ * Writes a short name, ASCII with a NUL at its end: the first `size` (at least 4) bytes of the id, or the last ones if the id of another
+ * session that was named before has these at either end, or else the session's number. ids: empty at first, remembers these ids, also
+ * those of earlier connections.
  */
-void session_label(const struct sessions *, const struct session *, char *to, size_t size);
+void session_label(struct buf *ids, const struct session *, char *to, size_t size);
 /* Finds a call of a session by its id, a JSON string. NULL: it is not known. */
 struct session_call *session_call_find(struct sessions *, const struct session *, struct slice id);
 /* The open request after this one (NULL: the oldest); NULL at the end. */
