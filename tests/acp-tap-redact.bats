@@ -428,6 +428,15 @@ said() {
 	done
 }
 
+@test "requests that open a session, and have a chunk in their params, are passed over" {
+	for i in 1 2 3 4; do
+		jq -nc --argjson i $i '{jsonrpc: "2.0", id: $i, method: "session/new", params: {update: {sessionUpdate: "agent_message_chunk",
+			content: {type: "text", text: ("z" * (40 * $i))}}}}, {jsonrpc: "2.0", id: $i, result: {sessionId: "S"}}'
+	done >in
+	run -1 --separate-stderr acp-tap --redact --session S --grep foo in
+	assert_equal "$stderr" $'acp-tap: no message has the text that is looked for\nacp-tap: redacted 0 values in 0 messages'
+}
+
 # output WORD...: a session of version 2 in which a terminal has this output: a word begins with the kind of update, + (a chunk) or = (all).
 output() {
 	local data

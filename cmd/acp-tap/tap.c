@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* A request whose response names a new session. */
 struct opening {
 	enum acp_side from;
@@ -164,7 +163,6 @@ static void
 write_opening(struct tap *t, const struct message *response)
 {
 	const struct opening *o = t->opening;
-	const struct writer now = t->writer;
 	const struct request session = {.session = msg_session(&response->msg)};
 	struct message s = {.from = o->from, .t = o->t, .line = slice(o->line, o->n), .number = o->line_number,
 		.request = &session};
@@ -175,7 +173,7 @@ write_opening(struct tap *t, const struct message *response)
 	t->writer.timed = o->timed;
 	t->writer.number = o->number;
 	show_message(t, &s);
-	t->writer = now;
+	is_wanted(t);
 }
 
 static void
