@@ -97,6 +97,11 @@ becomes() {
 	becomes '{"a":"Cookie: sid=abcdefgh\nAuthorization: Token abcdefghijklmnopqrstuvwxyz\nX: 1"}' \
 		'{"a":"Cookie: <redacted>\nAuthorization: <redacted>\nX: 1"}' 2
 	becomes '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' '{"a":"cookie: a biscuit\nauthorization: ask Joe\nX: 1"}' 0
+	# Of a whole header of one word any, which in prose is followed by others.
+	becomes '{"a":"curl -H \"Authorization: Bearer hushhush\" x\nauthorization: basic hushhush\nb"}' \
+		'{"a":"curl -H \"Authorization: Bearer <redacted>\" x\nauthorization: basic <redacted>\nb"}' 2
+	becomes '{"a":"Authorization: Bearer tokens expire. Documentation: Basic usage"}' \
+		'{"a":"Authorization: Bearer tokens expire. Documentation: Basic usage"}' 0
 	for a in 'Bearer $GITHUB_PERSONAL_ACCESS_TOKEN' 'Bearer {{token_for_the_service}}' 'see src/authorization_middleware.ts'; do
 		becomes '{"a":"Authorization: '"$a"'"}' '{"a":"Authorization: '"$a"'"}' 0
 	done

@@ -42,6 +42,7 @@ find_scheme(struct search *t, size_t i)
 {
 	bool bearer = t->text.n - i > 7 && strncasecmp(t->text.p + i, "bearer", 6) == 0;
 	bool basic = t->text.n - i > 6 && strncasecmp(t->text.p + i, "basic", 5) == 0;
+	bool header = i >= 15 && strncasecmp(t->text.p + i - 15, "authorization: ", 15) == 0;
 	size_t from = i + (bearer ? 6 : 5), end;
 	struct slice s;
 
@@ -52,7 +53,8 @@ find_scheme(struct search *t, size_t i)
 	while (end > from && t->text.p[end - 1] == '.')
 		end--;
 	s = slice(t->text.p + from, end - from);
-	if (s.n < 6 || !(redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && redact_is_pair(s))))
+	header = header && strchr("\r\n\"'\\", search_at(t, end)); /* of a whole header any word is secret; prose goes on after it */
+	if (s.n < 6 || !(header || redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && redact_is_pair(s))))
 		return 0;
 	return redact_text_hit(t, from, end, REDACT_HEADER);
 }
