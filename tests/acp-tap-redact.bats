@@ -393,6 +393,10 @@ said() {
 		assert_output --partial '" is it"'
 		assert_regex "$stderr" 'redacted 1 value in 1 message'
 	done
+	said agent_message_chunk 'clone https://hunter2TOKENabcdefgh' '@host/a from https://some.host.example.org' >in
+	run -0 --separate-stderr acp-tap --redact -f raw in
+	refute_output --partial hunter
+	assert_output --partial '@host/a from https://some.host.example.org"'
 	said agent_message_chunk $'-----BEGIN RSA PRIVATE KEY-----\nabcd' $'efgh\nijkl' $'mnop\n-----END RSA PRIVATE KEY-----\nqrst' >in
 	run -0 --separate-stderr acp-tap --redact -f raw in
 	for part in abcd efgh ijkl mnop; do refute_output --partial $part; done

@@ -322,11 +322,13 @@ find_url(struct search *t, size_t i)
 		;
 	if (k == from) {
 		t->done = from;
-		/* At the end of a chunk a word after ':' that is not a port may be a password: its '@' may be in the next chunk. */
-		for (k = end; end == t->text.n && k > from && class_of(t->text.p[k - 1]); k--)
+		if (end < t->text.n)
+			return 0;
+		/* At the end of a chunk the '@' may be in the next one, after a password (no port) or a long user with digits (no host). */
+		for (k = end; k > from && class_of(t->text.p[k - 1]); k--)
 			;
-		return end == t->text.n && k > from && t->text.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end
-			? redact_text_hit(t, k, end, REDACT_URL) : 0;
+		return (k > from ? t->text.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end :
+			end - k >= 20 && redact_has_digit(slice(t->text.p + k, end - k))) ? redact_text_hit(t, k, end, REDACT_URL) : 0;
 	}
 	return k > from + 1 && !slice_is(slice(t->text.p + from, k - from), "git@") ? redact_text_hit(t, from, k - 1, REDACT_URL) : 0;
 }
