@@ -193,7 +193,8 @@ grep_message(struct grep *g, const struct message *m, struct grep_hit *hit)
 		json_string_is(kind, terminal_chunk) ? json_get(update, "data") : slice(NULL, 0);
 
 	g->text.n = 0;
-	return (json_type(output) == JSON_STRING && add_text(g, output, true) && search(g, 0, hit)) || search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
+	return (json_type(output) == JSON_STRING && add_text(g, output, true) && search(g, 0, hit)) ||
+		search_value(g, m->msg.params, false, hit) || search_value(g, m->msg.result, false, hit) ||
 		search_value(g, m->msg.error, true, hit);
 }
 
