@@ -203,6 +203,16 @@ shows() {
 	assert_line --index 2 --partial ' ~3 '
 }
 
+@test "a long method is cut at its beginning, between two characters" {
+	for name in _dépôt/ééééééééééééééééééééééé{,x}; do
+		printf '{"jsonrpc":"2.0","method":"%s"}\n' "$name"
+	done >in
+	LC_ALL=C.UTF-8 run -0 acp-tap in
+	refute_output --partial '<'
+	assert_line --index 0 --partial ' …éé'
+	assert_line --index 1 --partial ' …éé'
+}
+
 @test "more sessions than are kept are no trouble" {
 	for ((i = 0; i < 200; i++)); do chunk x "session-$i"; done >in
 	run -0 acp-tap in

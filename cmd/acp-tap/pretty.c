@@ -187,8 +187,7 @@ put_method(struct cells *c, const struct row *r, unsigned width)
 		cells_style(c, STYLE_DIM);
 		cells_sign(c, "…", "~");
 		cells_style(c, r->method_style);
-		name = slice(name.p + name.n - width, width - 1);
-		cells_text(c, name);
+		cells_text(c, slice_tail(slice(name.p, name.n - 1), width - 1));
 	} else {
 		cells_value(c, name);
 	}
