@@ -393,6 +393,9 @@ said() {
 		assert_output --partial '" is it"'
 		assert_regex "$stderr" 'redacted 1 value in 1 message'
 	done
+	said agent_message_chunk 'see memory://2e3de134-cff4-41b9-b7a3-7f022cbccc98' >in
+	run -0 --separate-stderr acp-tap --redact -f raw in
+	refute_output --partial '<redacted>'
 	said agent_message_chunk 'clone https://hunter2TOKENabcdefgh' '@host/a from https://some.host.example.org' >in
 	run -0 --separate-stderr acp-tap --redact -f raw in
 	refute_output --partial hunter

@@ -314,6 +314,7 @@ find_password(struct search *t, size_t i)
 static int
 find_url(struct search *t, size_t i)
 {
+	struct slice scheme = word_to(t, i);
 	size_t from = i + 3, end, k;
 
 	for (end = from; end < t->text.n && !strchr("/?# \t\r\n\"'<>\\", t->text.p[end]); end++)
@@ -328,7 +329,8 @@ find_url(struct search *t, size_t i)
 		for (k = end; k > from && class_of(t->text.p[k - 1]); k--)
 			;
 		return (k > from ? t->text.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end :
-			end - k >= 20 && redact_has_digit(slice(t->text.p + k, end - k))) ? redact_text_hit(t, k, end, REDACT_URL) : 0;
+			end - k >= 20 && redact_has_digit(slice(t->text.p + k, end - k)) && begins_with(scheme, "http"))
+			? redact_text_hit(t, k, end, REDACT_URL) : 0;
 	}
 	return k > from + 1 && !slice_is(slice(t->text.p + from, k - from), "git@") ? redact_text_hit(t, from, k - 1, REDACT_URL) : 0;
 }
