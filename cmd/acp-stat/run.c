@@ -148,6 +148,6 @@ tool_run(const struct options *o)
 	span_free(t.span);
 	table_free(&t.table);
 	buf_free(&t.text);
-	buf_free(&t.ids);
+	session_labels_free(t.labels);
 	return status;
 }

@@ -99,7 +99,7 @@ struct tool {
 	struct span *span;
 	struct table table;
 	struct buf text;     /* scratch, for a name with escapes */
-	struct buf ids;      /* of the sessions whose turns were shown (session_label) */
+	struct session_label *labels; /* of the sessions whose turns were shown */
 	struct watch *watch;
 	struct json_reader reader;
 	const char *file;    /* the one that is being read, or NULL */

@@ -26,7 +26,7 @@ put_text(struct tool *tool, const struct span_turn *t, struct buf *to)
 	const char *rate = "-";
 	int e;
 
-	session_label(&tool->ids, t->session, session, SESSION);
+	session_label(&tool->labels, t->session, session, SESSION);
 	e = buf_printf(to, "%-*s%4llu", SESSION, session, (unsigned long long)t->number);
 	for (unsigned i = 0; i < SPAN_TIMES; i++) {
 		us = time_of(tool, t, i);

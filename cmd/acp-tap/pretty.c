@@ -79,7 +79,7 @@ struct pretty {
 	bool in_place;      /* a run is drawn on the terminal while it grows */
 	bool drawn;         /* the run is drawn, without a newline */
 	bool utf8;
-	struct buf ids;     /* of the sessions that have labels (session_label) */
+	struct session_label *labels; /* of all sessions */
 	struct buf head;    /* the line for a recording, until a message of it is written */
 	const struct label *label; /* of the current message's session */
 	const struct session *began, *ended; /* the sessions whose turn the current message began (without a prompt) or ended; or NULL */
@@ -112,7 +112,7 @@ pretty_free(struct pretty *p)
 	buf_free(&p->run.kind);
 	buf_free(&p->run.text);
 	buf_free(&p->head);
-	buf_free(&p->ids);
+	session_labels_free(p->labels);
 	redact_free(&p->drawing);
 	free(p);
 }
@@ -400,8 +400,8 @@ pretty_see(struct pretty *p, const struct session_event *e)
 		if (!l)
 			return;
 		l->number = s->number;
-		session_label(&p->ids, s, l->text, LABEL);
-		session_label(&p->ids, s, l->brief, LABEL_SHORT);
+		session_label(&p->labels, s, l->text, LABEL);
+		session_label(&p->labels, s, l->brief, LABEL_SHORT);
 	} else if (e->kind == SESSION_FORGOTTEN) {
 		p->run.row.label = p->run.row.label == s->data ? NULL : p->run.row.label;
 		free(s->data);

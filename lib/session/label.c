@@ -1,42 +1,69 @@
-/* Short names for sessions. */
+/* Short names of sessions. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/session/session.h"
 
-enum { IDS_MOST = 1024 * 1024 }; /* bytes of the ids that are remembered */
+enum { LABELS_MOST = 4096 };
 
-/* Is this text the beginning or the end of an id that is in the list before this id? Sets *known: this id is in the list. */
+struct session_label {
+	UT_hash_handle hh;
+	char *text; /* behind the id */
+	char id[];
+};
+
+/* Gives this name to the session, unless another one has it. Returns whether the session has it. */
 static bool
-is_taken(const struct buf *ids, struct slice id, struct slice text, bool *known)
+take(struct session_label **all, const struct session *s, const char *text)
 {
-	bool taken = false;
-	struct slice one;
+	struct session_label *l;
 
-	*known = false;
-	for (size_t i = 0; i < ids->n && !*known; i += one.n + 1) {
-		one = slice_of(ids->p + i);
-		*known = slice_eq(one, id);
-		taken |= !*known && one.n >= text.n &&
-			(memcmp(one.p, text.p, text.n) == 0 || memcmp(one.p + one.n - text.n, text.p, text.n) == 0);
+	HASH_FIND_STR(*all, text, l);
+	if (l || HASH_COUNT(*all) == LABELS_MOST)
+		return l && strcmp(l->id, s->id) == 0;
+	l = calloc(1, sizeof(*l) + s->n + 1 + strlen(text) + 1);
+	if (!l)
+		return false;
+	memcpy(l->id, s->id, s->n);
+	l->text = strcpy(l->id + s->n + 1, text);
+	HASH_ADD_KEYPTR(hh, *all, l->text, strlen(text), l);
+	if (!l->hh.tbl) {
+		free(l);
+		return false;
 	}
-	return taken;
+	return true;
+}
+
+/* Copies at most `size` bytes of a text as ASCII. */
+static void
+copy(char *to, size_t size, const char *from)
+{
+	size_t i;
+
+	for (i = 0; i < size && from[i]; i++)
+		to[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
+	to[i] = '\0';
 }
 
 void
-session_label(struct buf *ids, const struct session *s, char *to, size_t size)
+session_label(struct session_label **all, const struct session *s, char *to, size_t size)
 {
-	struct slice id = slice_of(s->id), part = {id.p, id.n < size ? id.n : size};
-	bool known;
-	size_t i;
-
+	copy(to, size, s->id);
+	if (take(all, s, to))
+		return;
 	/* Ids that are made from the time begin alike. */
-	if (is_taken(ids, id, part, &known) && id.n > size)
-		part.p = id.p + id.n - size;
-	for (i = 0; i < part.n; i++)
-		to[i] = part.p[i] > ' ' && part.p[i] < 0x7f ? part.p[i] : '?';
-	to[i] = '\0';
-	if (is_taken(ids, id, part, &known))
-		snprintf(to, size + 1, "~%u", (unsigned)(s->number % 1000));
-	if (!known && ids->n + id.n < IDS_MOST)
-		buf_add(ids, id.p, id.n + 1);
+	copy(to, size, s->n > size ? s->id + s->n - size : "");
+	if (!*to || !take(all, s, to))
+		snprintf(to, size + 1, "~%u", (unsigned)(s->number % (size < 8 ? 1000 : 10000000)));
+}
+
+void
+session_labels_free(struct session_label *all)
+{
+	struct session_label *l, *next;
+
+	HASH_ITER(hh, all, l, next) {
+		HASH_DEL(all, l);
+		free(l);
+	}
 }

@@ -174,6 +174,7 @@ struct session_limits {
 };
 
 struct sessions;
+struct session_label; /* a short name that session_label has given */
 
 /*
  * The event function may read its arguments and set `data`; it must not call functions that change sessions. Returns NULL out of memory,
@@ -200,11 +201,11 @@ struct session *sessions_find(const struct sessions *, struct slice id);
 /* The session after this one (NULL: the first), in the order in which they were seen; NULL at the end. */
 struct session *sessions_next(const struct sessions *, const struct session *);
 /*
- * Writes a short name, ASCII with a NUL at its end: the first `size` (at least 4) bytes of the id, or the last ones if the id of another
- * session that was named before has these at either end, or else the session's number. ids: empty at first, remembers these ids, also
- * those of earlier connections.
+ * Writes a short name, ASCII with a NUL at its end: the first `size` (at least 4) bytes of the id, or the last ones if another session has
+ * that name, or else the session's number. all: NULL at first; remembers 4,096 names, also those of earlier connections.
  */
-void session_label(struct buf *ids, const struct session *, char *to, size_t size);
+void session_label(struct session_label **all, const struct session *, char *to, size_t size);
+void session_labels_free(struct session_label *);
 /* Finds a call of a session by its id, a JSON string. NULL: it is not known. */
 struct session_call *session_call_find(struct sessions *, const struct session *, struct slice id);
 /* The open request after this one (NULL: the oldest); NULL at the end. */
