@@ -56,15 +56,9 @@ hang_up(void *arg)
 /* --- replies: 0, or -1 out of memory --- */
 
 static int
-put_text(struct buf *to, const char *before, const char *text)
-{
-	return buf_add_string(to, before) == 0 ? json_quote(slice_of(text), to) : -1;
-}
-
-static int
 put_error(struct buf *to, const char *why)
 {
-	return put_text(to, "{\"error\":", why) == 0 ? buf_add_string(to, "}\n") : -1;
+	return json_format(to, "{\"error\":%j}\n", slice_of(why));
 }
 
 static int
@@ -73,8 +67,8 @@ put_list(const struct share *s, struct buf *to)
 	char *cwd = getcwd(NULL, 0);
 	bool failed = buf_printf(to, "{\"pid\":%ld,\"version\":\"" VERSION "\"", (long)getpid())
 		|| buf_printf(to, ",\"started\":%.3f", frame_started(s->frame))
-		|| put_text(to, ",\"name\":", s->name) || put_text(to, ",\"cwd\":", cwd ? cwd : "?")
-		|| buf_add_string(to, ",") || preface_put_list(&s->preface, to)
+		|| json_format(to, ",\"name\":%j,\"cwd\":%j,", slice_of(s->name), slice_of(cwd ? cwd : "?"))
+		|| preface_put_list(&s->preface, to)
 		|| buf_printf(to, ",\"answers\":%s,\"guests\":%zu", s->answers ? "true" : "false", s->nguests)
 		|| buf_printf(to, ",\"messages\":{\"down\":%" PRIu64, s->messages[ACP_DOWN])
 		|| buf_printf(to, ",\"up\":%" PRIu64 "}}\n", s->messages[ACP_UP]);
@@ -119,7 +113,7 @@ attach(struct conn *c, struct slice hop, enum attach_want want, struct buf *to)
 	fd = new_guest(s, want);
 	if (fd < 0)
 		return put_error(to, strerror(errno));
-	r = put_text(to, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_printf(to, ",\"guest\":%" PRIu64 "}\n", s->ever) : -1;
+	r = json_format(to, "{\"hop\":0,\"name\":%j,\"guest\":%u}\n", slice_of(s->name), s->ever);
 	if (r == 0 && socket_send(c->peer.out.io.fd, buf_slice(to), fd) != (ssize_t)to->n)
 		r = -1;
 	close(fd);

@@ -30,21 +30,16 @@ static int
 put_value(struct buf *to, struct slice value)
 {
 	struct json_iter it = {.in = value};
-	struct slice key, object;
+	struct slice object;
 	int r = 0;
 
-	switch (json_type(value)) {
-	case JSON_STRING:
+	if (json_type(value) == JSON_STRING)
 		return json_unescape(value, to);
-	case JSON_NUMBER:
+	if (json_type(value) == JSON_NUMBER)
 		return buf_add_slice(to, value);
-	case JSON_ARRAY:
-		while (r == 0 && json_next(&it, &key, &object))
-			r = to->n && buf_add_string(to, ",") ? -1 : put_value(to, json_get(object, "id"));
-		return r;
-	default:
-		return 0;
-	}
+	while (r == 0 && json_item(&it, &object))
+		r = to->n && buf_add_string(to, ",") ? -1 : put_value(to, json_get(object, "id"));
+	return r;
 }
 
 /* Appends a row of the table. response: p NULL if there is none. */

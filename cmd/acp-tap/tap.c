@@ -301,19 +301,16 @@ static int
 finish(struct watch *w, int status)
 {
 	const struct tap *t = w->state;
-	bool none = false;
+	bool none = true;
 
 	if (w->stream || w->frame->follow)
 		return status;
-	if (t->options->grep && w->any && !t->found) {
+	if (t->options->grep && w->any && !t->found)
 		watch_say(w, "no message has the text that is looked for");
-		none = true;
-	} else if (!t->reached && w->any) {
+	else if (!t->reached && w->any)
 		watch_say(w, "--start %" PRIu64 ": the last record has number %" PRIu64, t->options->start, w->number);
-		none = true;
-	} else {
+	else
 		none = watch_missed(w);
-	}
 	return none && !status ? EXIT_NEGATIVE : status;
 }
 

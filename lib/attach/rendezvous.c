@@ -182,16 +182,8 @@ rendezvous_link(const char *path, const char *name)
 static const char *
 error_text(int error)
 {
-	switch (error) {
-	case EADDRINUSE:
-		return "another process listens there";
-	case EEXIST:
-		return "it exists and is not a socket";
-	case ENAMETOOLONG:
-		return "the path is too long for a socket";
-	default:
-		return strerror(error);
-	}
+	return error == EADDRINUSE ? "another process listens there" : error == EEXIST ? "it exists and is not a socket" :
+		error == ENAMETOOLONG ? "the path is too long for a socket" : strerror(error);
 }
 
 /* DIRECTORY/PID, after a check of the directory; the caller frees it. NULL with *why. */
