@@ -118,6 +118,24 @@ as_all_ways() {
 	assert_line --index 1 '0.6 0.6'
 }
 
+# bats test_tags=slow
+@test "v2: what a cost of null clears is not the wire's cost, in a summary and merged; the session has cost it" {
+	{
+		head -3 "$USAGE/v2.rec"
+		for cost in '{"amount":5,"currency":"USD"}' '{"amount":0,"currency":"USD"}' null; do
+			update s '"used":1,"size":10,"cost":'"$cost" | jq -c '{t: 1, from: "agent", msg: .}'
+		done
+	} >cleared
+	run sessions cleared 'cost wire_cost'
+	assert_output '[{"amount":5,"currency":"USD"}] null'
+	acp-usage --summary -f json cleared >summary
+	run -0 acp-usage --merge -f json summary
+	assert_output "$(<summary)"
+	head -n -1 cleared >zero
+	run sessions zero 'cost wire_cost'
+	assert_output '[{"amount":5,"currency":"USD"}] {"amount":0,"currency":"USD"}'
+}
+
 @test "costs of a session after a restart: the adjusted one, and the wire's beside it" {
 	for amount in 0.5 0.8 0.1; do update s "\"used\":1,\"size\":10,\"cost\":{\"amount\":$amount,\"currency\":\"USD\"}"; done >costs
 	run updates costs cost wire_cost

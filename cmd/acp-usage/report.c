@@ -52,7 +52,7 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 		|| put_text(to, "agent", usage_agent_name(u, session->agent)));
 	if (session->parent)
 		r |= put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
-	if (c)
+	if (c && c->wire != USAGE_WIRE_NONE)
 		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(usage_cost_wire(c), c->places, to)
 			|| json_format(to, ",\"currency\":%j}", usage_name(u, c->currency)));
 	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_bases[usage_session_basis(u, session)]) < 0);

@@ -37,7 +37,8 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 
 	for (; c; c = c->next) {
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
-			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", usage_cost_wire(c)));
+			|| put_string(to, "currency", usage_name(u, c->currency))
+			|| (c->wire != USAGE_WIRE_NONE && put_decimal(to, "wire", usage_cost_wire(c))));
 		if (c->first.units)
 			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed)
 				|| put_flag(to, "restored", c->restored));
@@ -208,7 +209,7 @@ read_cost(struct reading *g, void *part, struct slice in)
 	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
 	c->restored = flag(g, in, "restored");
-	c->wire = amount(g, in, "wire").units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
+	c->wire = !json_get(in, "wire").p ? USAGE_WIRE_NONE : amount(g, in, "wire").units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
 	c->first = amount(g, in, "first");
 	c->last = amount(g, in, "last");
 	c->closed = amount(g, in, "closed");
