@@ -139,6 +139,12 @@ one_permission() {
 	assert_equal "$(sent 'select(.id == 6) | .error.code // .result.outcome.optionId')" '"a"'
 }
 
+@test "a cancellation that names no request cancels none" {
+	agent '{"turns":[['"$(permission c1 | jq -c '. + {id: 5, later: true}')"',{"tell":"$/cancel_request","params":{}},{"ask":"x/y","params":{}},{"answers":2}]]}'
+	run -0 ask -q --permit-by 'sh -c "until grep -q 32601 in; do sleep 0.1; done; echo a"' hi
+	assert_equal "$(sent 'select(.id == 5) | .result.outcome.optionId')" '"a"'
+}
+
 # bats test_tags=slow
 @test "1,000 permission requests at once, by rules and by programs" {
 	local n

@@ -183,6 +183,14 @@ request() {
 	assert_equal "$(replies | tail -n 2)" $'{"exitCode":null,"signal":"SIGKILL"}\n{}'
 }
 
+@test "a wait for the end of a command that the agent cancels gets an error at once, and no other does" {
+	terminal "$(request create '"command":"sleep","args":["1000"]')" \
+	    "$(for id in 20 21 22; do request wait_for_exit | jq -c --argjson id "$id" '. + {later: true, id: $id}'; done | paste -sd,)" \
+	    '{"tell":"$/cancel_request","params":{"requestId":21.0}},{"answers":2}' "$(request kill)" '{"answers":5}'
+	run -0 ask -q --terminal hi
+	assert_equal "$(sent 'select(.id == (20, 21, 22)) | [.id, .error.code]')" $'[21,-32800]\n[20,null]\n[22,null]'
+}
+
 @test "acp-check finds nothing in what acp-ask responds" {
 	echo x >dir/f
 	agent '{"turns":[[{"ask":"fs/read_text_file","params":{"sessionId":"s1","path":"'"$PWD"'/dir/f"}},

@@ -255,6 +255,16 @@ handle_noise(struct ask *a, const struct line *line, const char *why)
 		sessions_give_up(a->sessions, ACP_CLIENT, id);
 }
 
+/* Without an id it cancels nothing. */
+static void
+cancel_request(struct ask *a, struct slice id)
+{
+	if (id.p) {
+		answer_cancel(a, id);
+		offer_cancel(a, id);
+	}
+}
+
 static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
@@ -286,7 +296,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	else if (m.msg.kind == MSG_RESPONSE && !seen->request)
 		handle_noise(a, line, "a response to no open request");
 	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
-		answer_cancel(a, json_get(m.msg.params, acp_request_id));
+		cancel_request(a, json_get(m.msg.params, acp_request_id));
 	else
 		show_update(a, seen);
 	return true;

@@ -207,6 +207,8 @@ void session_probe(struct ask *);
 
 /* Responds to a request of the agent to use a file or a command; refuses all others. */
 void offer_serve(struct ask *, const struct msg *);
+/* Responds with an error to the request with this id, if it waits for the end of a command. */
+void offer_cancel(struct ask *, struct slice id);
 /* Kills all commands that the agent has started. */
 void offer_close(struct ask *);
 

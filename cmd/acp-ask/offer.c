@@ -315,6 +315,25 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 }
 
 void
+offer_cancel(struct ask *a, struct slice id)
+{
+	struct slice left, waits;
+	struct terminal *t;
+
+	DL_FOREACH(a->terminals, t) {
+		left = buf_slice(&t->waiting);
+		while (line_next(&left, &waits)) {
+			if (!msg_same_id(waits, id))
+				continue;
+			ask_refuse(a, waits, ACP_ERR_CANCELLED, "cancelled");
+			memmove(t->waiting.p + t->waiting.n - left.n - waits.n - 1, left.p, left.n);
+			t->waiting.n -= waits.n + 1;
+			return;
+		}
+	}
+}
+
+void
 offer_serve(struct ask *a, const struct msg *m)
 {
 	static const char *const uses[] = {"terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release", NULL};
