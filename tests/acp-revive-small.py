@@ -1,9 +1,9 @@
 """
 A small agent for acp-revive.bats. It notes what each of its processes reads in agent.log, and responds to everything; the method die
 kills it, and half does so within a long response. `refuse-METHOD` as an argument: later processes refuse that method; `ask-METHOD`: they
-ask the client something first; `long-METHOD`: their response is long.
+ask the client something first; `long-METHOD`: their response is long. `leave-METHOD`: the second process closes its input, responds and ends.
 """
-import json, os, signal, sys
+import json, os, signal, sys, time
 
 life = 1 + (os.path.exists('lives') and len(open('lives').readlines()))
 with open('lives', 'a') as f:
@@ -56,4 +56,10 @@ for line in sys.stdin:
 		say(method='$/cancel_request', params={'requestId': 7})
 	if method == 'long' or (life > 1 and 'long-' + method in sys.argv):
 		result['x'] = 'x' * 3000
+	leaves = life == 2 and 'leave-' + method in sys.argv
+	if leaves:
+		os.close(0)
+		time.sleep(0.2)
 	say(id=m['id'], result=result)
+	if leaves:
+		os._exit(3)

@@ -513,6 +513,16 @@ small() {
 	run ! grep killed said
 }
 
+@test "what waits for an agent that closes its input before it is restored goes to the next process" {
+	small leave-session/resume
+	ask a die
+	say '{"jsonrpc":"2.0","method":"_x/note","params":{"sessionId":"s1"}}'
+	ask b _x/more
+	ends 0
+	assert_equal "$(read_in 3 | jq -r '.[0]' | tail -n 2)" $'_x/note\n_x/more'
+	assert_equal "$(jq -c 'select(.id == "b") | .error' got)" null
+}
+
 @test "a line beyond --max-line has its id as others have: one response to a request, and ids of a later process" {
 	small --max-line 1000 ''
 	ask a long

@@ -222,7 +222,7 @@ send_idle(struct revive *r, struct revive_session *s)
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }
 
-/* Ends the restoration: tells the client, and forwards the lines that have waited. */
+/* Ends the restoration: tells the client, and forwards what has waited, unless the agent has closed its input: then it goes on waiting. */
 static void
 finish_restoration(struct revive *r)
 {
@@ -242,8 +242,9 @@ finish_restoration(struct revive *r)
 		if (s->running)
 			send_idle(r, s);
 	}
-	while ((got = next_waiting(r, &left, &line)) != INPUT_NOTHING)
+	while (!r->agent.pipes.out.error && (got = next_waiting(r, &left, &line)) != INPUT_NOTHING)
 		forward_down(r, got, &line);
+	need(buf_add_slice(&r->waiting, left));
 }
 
 /* --- agent to client --- */
@@ -438,7 +439,8 @@ start_again(struct revive *r)
 	}
 	r->state = RESTORING;
 	sessions = restore_begin(r);
-	report_line(&r->report, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how, failed, sessions);
+	report_line(&r->report, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zu", r->deaths.how,
+		failed, sessions);
 }
 
 /* Goes on after the end of a process, once everything that it wrote has been read. */
@@ -561,7 +563,8 @@ revive_run(const struct revive_options *options)
 	r.requests = requests_new();
 	in = proc_move_high(STDIN_FILENO);
 	out = proc_move_high(STDOUT_FILENO);
-	if (!r.loop || !r.requests || report_open(&r.report, revive_name, r.loop) < 0 || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
+	if (!r.loop || !r.requests || report_open(&r.report, revive_name, r.loop) < 0 ||
+		endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
 		cli_warn(revive_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
