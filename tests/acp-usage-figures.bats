@@ -131,6 +131,20 @@ as_all_ways() {
 	acp-usage --summary -f json cleared >summary
 	run -0 acp-usage --merge -f json summary
 	assert_output "$(<summary)"
+	# Another recording, in which the agent has reported nothing else, has cleared it as well.
+	for day in 1 2; do
+		{
+			echo '{"acp-recording":1,"started":"2026-11-0'$day'T00:00:00.000000Z","by":"hand"}'
+			sed -n '2,3p' cleared
+			sed -n "$((day * 2 + 2))p" cleared
+		} >"$day.rec"
+		acp-usage --summary -f json "$day.rec" >"$day.summary"
+	done
+	run sessions 1.rec 2.rec 'cost wire_cost'
+	assert_output '[{"amount":5,"currency":"USD"}] null'
+	acp-usage --summary -f json 1.rec 2.rec >summary
+	run -0 acp-usage --merge -f json 2.summary 1.summary
+	assert_output "$(<summary)"
 	head -n -1 cleared >zero
 	run sessions zero 'cost wire_cost'
 	assert_output '[{"amount":5,"currency":"USD"}] {"amount":0,"currency":"USD"}'

@@ -112,7 +112,7 @@ add_session(struct shown *line, struct tool *t, const struct usage_session *s)
 	SCOPED struct buf part = {0};
 
 	add_context(line, s);
-	if (c && c->wire != USAGE_WIRE_NONE && usage_cost_total(s, c->currency, &total)
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
 		&& usage_money_put(t->usage, &total, &part) == 0 && buf_string(&part))
 		add(line, "%s", part.p);
 	add(line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state >= USAGE_ENDED ? 1u : 0u));

@@ -3,12 +3,6 @@
 #include "lib/usage/entry.h"
 
 static int
-put_text(struct buf *to, const char *name, struct slice text)
-{
-	return text.n ? json_format(to, ",\"%s\":%j", name, text) : 0;
-}
-
-static int
 json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 {
 	const struct usage_figures *f = &row->figures;
@@ -47,12 +41,12 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 	const struct usage_cost *c = usage_costs(session);
 	int r;
 
-	r = -(json_context(s, to, session) || put_text(to, "model", usage_name(u, session->model))
-		|| put_text(to, "title", usage_name(u, session->title)) || put_text(to, "cwd", usage_name(u, session->cwd))
-		|| put_text(to, "agent", usage_agent_name(u, session->agent)));
+	r = -(json_context(s, to, session) || usage_put_text(to, "model", usage_name(u, session->model))
+		|| usage_put_text(to, "title", usage_name(u, session->title)) || usage_put_text(to, "cwd", usage_name(u, session->cwd))
+		|| usage_put_text(to, "agent", usage_agent_name(u, session->agent)));
 	if (session->parent)
-		r |= put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
-	if (c && c->wire != USAGE_WIRE_NONE)
+		r |= usage_put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
+	if (c && !session->cleared)
 		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(usage_cost_wire(c), c->places, to)
 			|| json_format(to, ",\"currency\":%j}", usage_name(u, c->currency)));
 	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_bases[usage_session_basis(u, session)]) < 0);

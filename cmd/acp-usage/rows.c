@@ -319,9 +319,9 @@ row_put(struct tool *t, struct buf *to, const struct usage_event *e)
 {
 	enum format f = t->options->format;
 	struct row row = {.tool = t, .event = e, .turn = e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK,
-		.cost = usage_costs(e->session)};
+		.cost = e->session->cleared ? NULL : usage_costs(e->session)};
 
-	if (row.cost && (row.cost->wire == USAGE_WIRE_NONE || !usage_cost_total(e->session, row.cost->currency, &row.total)))
+	if (row.cost && !usage_cost_total(e->session, row.cost->currency, &row.total))
 		row.cost = NULL;
 	if (!t->headed && (f == FORMAT_TSV || f == FORMAT_CSV) && put_columns(to, NULL, f) < 0)
 		return -1;

@@ -140,7 +140,7 @@ usage_cost_is_bound(const struct usage_money *m)
 struct decimal
 usage_cost_wire(const struct usage_cost *c)
 {
-	return c->wire == USAGE_WIRE_ZERO ? (struct decimal){0} : c->last;
+	return c->zero ? (struct decimal){0} : c->last;
 }
 
 const struct usage_cost *
@@ -230,9 +230,9 @@ set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct 
 {
 	bool first = !c->first.units;
 
-	c->wire = amount.units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
+	c->zero = amount.units == 0;
 	/* A cost of zero begins no new piece. */
-	if (c->wire == USAGE_WIRE_ZERO)
+	if (c->zero)
 		return 0;
 	if (first) {
 		c->first = amount;
@@ -248,16 +248,17 @@ set_cost(struct usage *u, struct usage_session *s, struct usage_cost *c, struct 
 int
 usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
-	struct usage_cost *c, *latest = s->paid ? s->paid->costs : NULL;
-	bool cleared = latest && latest->wire == USAGE_WIRE_NONE, changed;
+	const struct usage_cost *latest = usage_costs(s);
+	struct usage_cost *c;
+	bool cleared = s->cleared, changed;
 	uint32_t currency, was = latest ? latest->currency : 0;
 	struct usage_account *a;
 	struct decimal amount;
 
-	if (r->cost_null && u->v2 && latest)
-		latest->wire = USAGE_WIRE_NONE;
-	if (r->cost_null && u->v2)
+	if (r->cost_null && u->v2) {
+		s->cleared = s->now->cleared = true;
 		return latest && !cleared;
+	}
 	if (!r->amount.p)
 		return 0;
 	if (!decimal_parse(r->amount, &amount)) {
@@ -280,6 +281,7 @@ usage_add_cost(struct usage *u, struct usage_session *s, uint64_t t, const struc
 		a->known = s->origin == USAGE_FRESH || s->turn.costed || amount.units == 0;
 	changed = currency != was || cleared || decimal_compare(amount, usage_cost_wire(c)) != 0;
 	s->paid = s->now;
+	s->cleared = s->now->cleared = false;
 	c->places = written_places(r->amount);
 	if (set_cost(u, s, c, a, amount, t) < 0)
 		return -1;

@@ -11,8 +11,8 @@ static const char *const insides[6] = {"read_inside", "read_beside", "write_insi
 
 /* --- writing --- */
 
-static int
-put_string(struct buf *to, const char *name, struct slice text)
+int
+usage_put_text(struct buf *to, const char *name, struct slice text)
 {
 	return text.n ? json_format(to, ",\"%s\":%j", name, text) : 0;
 }
@@ -37,8 +37,7 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 
 	for (; c; c = c->next) {
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
-			|| put_string(to, "currency", usage_name(u, c->currency))
-			|| (c->wire != USAGE_WIRE_NONE && put_decimal(to, "wire", usage_cost_wire(c))));
+			|| usage_put_text(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", usage_cost_wire(c)));
 		if (c->first.units)
 			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed)
 				|| put_flag(to, "restored", c->restored));
@@ -57,7 +56,7 @@ put_tallies(const struct usage *u, struct buf *to, const struct usage_tally *t)
 	for (; t; t = t->next) {
 		r |= -(buf_printf(to, "%s{\"turns\":%u,\"billed_turns\":%u,\"context_above\":%llu", comma, t->turns, t->billed_turns,
 				(unsigned long long)(t->tier ? usage_tiers[t->tier - 1] : 0))
-			|| put_string(to, "model", usage_name(u, t->model))
+			|| usage_put_text(to, "model", usage_name(u, t->model))
 			|| buf_add_string(to, ",\"own\":") || usage_sums_put(&t->own, to)
 			|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&t->billed, to)
 			|| put_flag(to, "own_lower", t->own_lower) || put_flag(to, "billed_lower", t->billed_lower) || buf_add(to, "}", 1));
@@ -73,11 +72,11 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 	int r;
 
 	r = -(buf_printf(to, "{\"started\":%.6f,\"number\":%u,\"malformed\":%u", p->started, p->number, p->malformed)
-		|| put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
-		|| put_string(to, "model", usage_name(u, p->model))
-		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
-		|| put_flag(to, "restarted", p->restarted) || put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
-		|| put_string(to, "basis", slice_of(p->basis ? usage_bases[p->basis] : "")));
+		|| usage_put_text(to, "agent", usage_name(u, a->name)) || usage_put_text(to, "version", usage_name(u, a->version))
+		|| usage_put_text(to, "model", usage_name(u, p->model))
+		|| usage_put_text(to, "cwd", usage_name(u, p->cwd)) || usage_put_text(to, "title", usage_name(u, p->title))
+		|| put_flag(to, "restarted", p->restarted) || put_flag(to, "cleared", p->cleared) || put_flag(to, "counts", p->has_counts)
+		|| put_flag(to, "rows", p->has_rows) || usage_put_text(to, "basis", slice_of(p->basis ? usage_bases[p->basis] : "")));
 	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
@@ -209,7 +208,7 @@ read_cost(struct reading *g, void *part, struct slice in)
 	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
 	c->restored = flag(g, in, "restored");
-	c->wire = !json_get(in, "wire").p ? USAGE_WIRE_NONE : amount(g, in, "wire").units == 0 ? USAGE_WIRE_ZERO : USAGE_WIRE_LAST;
+	c->zero = amount(g, in, "wire").units == 0;
 	c->first = amount(g, in, "first");
 	c->last = amount(g, in, "last");
 	c->closed = amount(g, in, "closed");
@@ -267,6 +266,7 @@ read_part(struct reading *g, void *session, struct slice in)
 	p->title = name_of(g, in, USAGE_TITLE, "title");
 	p->basis = read_basis(g, in);
 	p->restarted = flag(g, in, "restarted");
+	p->cleared = flag(g, in, "cleared");
 	p->has_counts = flag(g, in, "counts");
 	p->has_rows = flag(g, in, "rows");
 	for (unsigned i = 0; i < 6; i++)
@@ -357,7 +357,7 @@ sort_parts(struct usage *u, struct usage_session *s)
 	uint32_t model = 0;
 
 	/* The last context that was known may be one of a time that does not count. */
-	s->has_used = false;
+	s->has_used = s->cleared = false;
 	s->size = 0;
 	/* Parts without a time come first, in the order in which they were read: the sort is stable. */
 	LL_SORT(s->parts, by_time);
@@ -367,6 +367,7 @@ sort_parts(struct usage *u, struct usage_session *s)
 		s->cwd = p->cwd ? p->cwd : s->cwd;
 		s->title = p->title ? p->title : s->title;
 		s->agent = p->agent ? p->agent : s->agent;
+		s->cleared = p->cleared || (s->cleared && !p->costs);
 		s->tail = p;
 		if (!p->has_used)
 			continue;

@@ -169,16 +169,13 @@ struct usage_turn {
 	bool child_ran;                    /* a sub-agent of the session worked, or a sub-agent's sub-agent */
 };
 
-/* What the agent reported last of a cost: the value `last`; 0, which begins no piece; or that there is no cost. */
-enum usage_wire { USAGE_WIRE_LAST, USAGE_WIRE_ZERO, USAGE_WIRE_NONE };
-
 /* The costs of a part in one currency. A value that falls by more than a millionth begins a new piece. */
 struct usage_cost {
 	struct usage_cost *next;
 	uint32_t currency;   /* a name's number */
 	uint32_t places;     /* decimals of the value that was reported last */
 	uint32_t restarts;
-	enum usage_wire wire : 8;
+	bool zero;           /* the last value was 0, which begins no piece, and which `last` does not hold */
 	bool restored;       /* the agent had not worked in this part when it reported `first` */
 	struct decimal first, last; /* values that were not 0; 0: there was none */
 	struct decimal closed;  /* the sum of all pieces before the last one */
@@ -220,6 +217,7 @@ struct usage_part {
 	uint8_t inside;            /* the USAGE_..._INSIDE and _BESIDE that its totals show */
 	enum usage_basis basis : 8; /* USAGE_AUTO: not decided */
 	bool restarted;            /* the part began with a restart of the agent */
+	bool cleared;              /* after the last cost the agent has reported that there is none (version 2) */
 	bool has_counts, has_rows; /* some response had counts; some response had rows per model */
 	bool has_used;             /* used, size and peak were reported at a time that is not USAGE_NEVER */
 	uint64_t used, size, peak; /* size: 0: not known */
@@ -249,7 +247,7 @@ struct usage_session {
 	struct usage_session *next_in_recording; /* the list usage.in_recording */
 	struct usage_session *waits_before, *waits_after; /* the list usage.waiting: sessions whose turns wait for judgement */
 	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: the part of the recording that is read, or NULL */
-	struct usage_part *paid;   /* the last part that has costs */
+	const struct usage_part *paid; /* the last part that has costs */
 	struct usage_account *accounts;
 	uint64_t active;           /* us; when the last message about the session came */
 	decimal_units reported_total; /* the total of this part's turns with counts, by their calls or rows */
@@ -262,6 +260,7 @@ struct usage_session {
 	enum usage_origin origin : 8;
 	enum usage_against against : 8;
 	bool had_usage;            /* usage of some turn in this recording was reported */
+	bool cleared;              /* as of its parts */
 	bool worked;               /* the agent may have worked in the session since it was restarted */
 	/* The last values that are known; a recording passes them to the next. After usage_sort the context is that of the parts. */
 	bool has_used;
@@ -410,6 +409,8 @@ const struct usage_cost *usage_costs(const struct usage_session *);
 
 /* --- merging --- */
 
+/* Appends ,"name":"text", unless the text is empty. 0, or -1 out of memory. */
+int usage_put_text(struct buf *, const char *name, struct slice text);
 /* Appends ,"recordings":[...], the parts of a session, to a JSON object that is being written. 0, or -1 out of memory. */
 int usage_put_parts(const struct usage *, const struct usage_session *, struct buf *);
 /* Adds the session of an object with "recordings". 0; -1 out of memory; 1: it is malformed, as *why says. */
