@@ -255,22 +255,13 @@ handle_noise(struct ask *a, const struct line *line, const char *why)
 		sessions_give_up(a->sessions, ACP_CLIENT, id);
 }
 
-/* Without an id it cancels nothing. */
-static void
-cancel_request(struct ask *a, struct slice id)
-{
-	if (id.p) {
-		answer_cancel(a, id);
-		offer_cancel(a, id);
-	}
-}
-
 static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct ask *a = arg;
 	struct message m = {.from = ACP_AGENT, .t = loop_now(a->loop), .line = line->text, .number = line->number};
 	const struct session_message *seen;
+	struct slice id;
 
 	if (got == INPUT_PIECE) {
 		if (line->first)
@@ -295,8 +286,8 @@ on_line(void *arg, enum input_got got, const struct line *line)
 		offer_serve(a, &m.msg);
 	else if (m.msg.kind == MSG_RESPONSE && !seen->request)
 		handle_noise(a, line, "a response to no open request");
-	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
-		cancel_request(a, json_get(m.msg.params, acp_request_id));
+	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST && (id = json_get(m.msg.params, acp_request_id)).p)
+		answer_cancel(a, id);
 	else
 		show_update(a, seen);
 	return true;

@@ -320,17 +320,14 @@ offer_cancel(struct ask *a, struct slice id)
 	struct slice left, waits;
 	struct terminal *t;
 
-	DL_FOREACH(a->terminals, t) {
-		left = buf_slice(&t->waiting);
-		while (line_next(&left, &waits)) {
-			if (!msg_same_id(waits, id))
-				continue;
-			ask_refuse(a, waits, ACP_ERR_CANCELLED, "cancelled");
-			memmove(t->waiting.p + t->waiting.n - left.n - waits.n - 1, left.p, left.n);
-			t->waiting.n -= waits.n + 1;
-			return;
-		}
-	}
+	DL_FOREACH(a->terminals, t)
+		for (left = buf_slice(&t->waiting); line_next(&left, &waits);)
+			if (msg_same_id(waits, id)) {
+				ask_refuse(a, waits, ACP_ERR_CANCELLED, "cancelled");
+				memmove(t->waiting.p + t->waiting.n - left.n - waits.n - 1, left.p, left.n);
+				t->waiting.n -= waits.n + 1;
+				return;
+			}
 }
 
 void

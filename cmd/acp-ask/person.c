@@ -344,6 +344,7 @@ answer_cancel(struct ask *a, struct slice id)
 			respond(q, slice(NULL, 0));
 		}
 	}
+	offer_cancel(a, id);
 	ask_person(a);
 }
 

@@ -26,13 +26,11 @@ agent_waits(const struct tool *t, const struct budget_session *s)
 static void
 put_idle(struct tool *t, struct budget_session *s, const char *why, bool to_client)
 {
-	SCOPED struct buf update = {0}, params = {0}, text = {0}, message = {0};
+	SCOPED struct buf params = {0}, text = {0}, message = {0};
 
 	if (tool_check(t, buf_printf(&message, "%s: %s", tool_name, why)
-			|| buf_printf(&update, "{\"%s\":\"%s\",\"state\":\"idle\",\"%s\":\"error\",\"error\":{\"code\":%d,",
-				acp_update_kind, acp_state_update, acp_stop_reason, ACP_ERR_INTERNAL)
-			|| json_format(&update, "\"message\":%j}}", buf_slice(&message))
-			|| json_format(&params, "{\"%s\":%b,\"%s\":%b}", acp_session_id, buf_slice(&s->id), acp_update, buf_slice(&update))
+			|| json_format(&params, "{\"sessionId\":%b,\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
+				"\"stopReason\":\"error\",\"error\":{\"code\":-32603,\"message\":%j}}}", buf_slice(&s->id), buf_slice(&message))
 			|| msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params))
 			|| (to_client && frame_send(t->frame, ACP_UP, buf_slice(&text)))))
 		return;

@@ -1,5 +1,4 @@
 /* The limits: of cost and tokens in a session or a period, and of turns and context in a session. */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "cmd/acp-budget/budget.h"
@@ -139,7 +138,7 @@ reached(struct tool *t, const struct budget_session *s, unsigned bit, bool promp
 
 	switch (bit) {
 	case LIMIT_TURNS:
-		if (turns >= t->options->max_turns && text && buf_printf(text, "--max-turns %" PRIu64 " is reached: %" PRIu64 " turn%s",
+		if (turns >= t->options->max_turns && text && json_format(text, "--max-turns %u is reached: %u turn%s",
 				t->options->max_turns, turns, turns == 1 ? "" : "s") < 0)
 			text->n = 0;
 		return turns >= t->options->max_turns;
@@ -278,7 +277,7 @@ put_verdict(struct tool *t, const struct budget_session *s, struct buf *to)
 				|| put_amount(m, m->amount, to) || put_unit(t, s, m, to));
 	}
 	if (o->max_turns != UINT64_MAX)
-		r |= buf_printf(to, "%s%" PRIu64 " of %" PRIu64 " turn%s", to->n ? ", " : "", s->turns, o->max_turns, o->max_turns == 1 ? "" : "s");
+		r |= json_format(to, "%s%u of %u turn%s", to->n ? ", " : "", s->turns, o->max_turns, o->max_turns == 1 ? "" : "s");
 	if (o->max_context && s->usage && s->usage->size)
 		r |= buf_printf(to, "%scontext %d%% of %u%%", to->n ? ", " : "", usage_percent(s->usage->used, s->usage->size), o->max_context);
 	return r;

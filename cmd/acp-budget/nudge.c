@@ -1,6 +1,4 @@
 /* The texts about the target that the model reads. */
-#include <inttypes.h>
-
 #include "cmd/acp-budget/budget.h"
 
 const char text_prefix[] = "[Output token target] ";
@@ -39,9 +37,8 @@ nudge_put(const struct tool *t, const struct budget *b, struct buf *to)
 			r = put_grouped(to, b->target);
 			break;
 		case COUNTS:
-			r = buf_printf(to,
-				"{\"type\":\"output_token_usage\",\"turn\":%" PRIu64 ",\"session\":%" PRIu64 ",\"budget\":%" PRIu64 "%s}",
-				b->tokens, b->tag.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
+			r = json_format(to, "{\"type\":\"output_token_usage\",\"turn\":%u,\"session\":%u,\"budget\":%u%s}", b->tokens,
+				b->tag.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
 			break;
 		default:
 			r = buf_add(to, p, 1);

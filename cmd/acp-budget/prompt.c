@@ -146,14 +146,13 @@ prompts_failed(struct tool *t, struct budget_session *s, const char *why, bool w
 static void
 prompts_cancelled(struct tool *t, struct budget_session *s)
 {
-	SCOPED struct buf result = {0};
 	struct held *h;
 
 	/* In v2 a result would say that the prompt was accepted. */
-	if (sessions_v2(t->sessions) || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
+	if (sessions_v2(t->sessions))
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((h = waiting(t, s))) {
-		tool_check(t, frame_reply(t->frame, h, buf_slice(&result)));
+		tool_check(t, frame_reply(t->frame, h, slice_of("{\"stopReason\":\"cancelled\"}")));
 		frame_release(t->frame, h, VERDICT_DROP, slice(NULL, 0));
 	}
 }

@@ -30,11 +30,9 @@ put_time_left(const struct budget *b, uint64_t now, struct buf *to)
 	if (left > 1e9)
 		return 0;
 	s = (uint64_t)(left + 0.5);
-	if (s >= 3600)
-		return buf_printf(to, " \u00b7 ~%" PRIu64 "h %02um", s / 3600, (unsigned)(s / 60 % 60));
-	if (s >= 60)
-		return buf_printf(to, " \u00b7 ~%" PRIu64 "m %02us", s / 60, (unsigned)(s % 60));
-	return buf_printf(to, " \u00b7 ~%" PRIu64 "s", s);
+	return s >= 3600 ? buf_printf(to, " \u00b7 ~%" PRIu64 "h %02um", s / 3600, (unsigned)(s / 60 % 60))
+		: s >= 60 ? buf_printf(to, " \u00b7 ~%" PRIu64 "m %02us", s / 60, (unsigned)(s % 60))
+		: buf_printf(to, " \u00b7 ~%" PRIu64 "s", s);
 }
 
 /* --- where the status is shown --- */

@@ -283,10 +283,9 @@ forward_past(struct port *gone, struct slice text)
 	next = send_message(from, NULL, text, &m, &routed);
 	if (next) {
 		next->sender = c->sender;
-		next->cancelled = c->cancelled;
+		if ((next->cancelled = c->cancelled))
+			send_cancel(next);
 	}
-	if (next && next->cancelled)
-		send_cancel(next);
 	if (c)
 		call_free(c);
 }

@@ -1,6 +1,5 @@
 /* Connects the player with the live side: two descriptors, or an agent that it starts. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -235,7 +234,7 @@ signalled(void *arg, int signal)
 static int
 open_streams(struct peer *p, int in, int out)
 {
-	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+	int err = proc_copy(STDERR_FILENO);
 
 	p->live = (struct endpoint){.line = receive_line, .event = live_event, .arg = p};
 	p->err = (struct endpoint){.event = live_event, .arg = p};

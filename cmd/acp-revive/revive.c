@@ -203,8 +203,8 @@ send_notice(struct revive *r, struct revive_session *s)
 
 	need(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->deaths.how,
 		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
-	need(json_format(&params, "{\"%s\":%b,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":%j}}", acp_session_id,
-		buf_slice(&s->id), acp_update, acp_update_kind, s->lost.n ? "error" : "warning", buf_slice(&text)));
+	need(json_format(&params, "{\"sessionId\":%b,\"update\":{\"sessionUpdate\":\"notice\",\"severity\":\"%s\",\"title\":%j}}",
+		buf_slice(&s->id), s->lost.n ? "error" : "warning", buf_slice(&text)));
 	s->notified = s->lost.n > 0;
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }
@@ -215,9 +215,8 @@ send_idle(struct revive *r, struct revive_session *s)
 {
 	SCOPED struct buf params = {0};
 
-	need(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
-		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
-		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
+	need(json_format(&params, "{\"sessionId\":%b,\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\",\"stopReason\":"
+		"\"error\",\"error\":{\"code\":-32603,\"message\":\"the agent died in this turn\"}}}", buf_slice(&s->id)));
 	s->running = false;
 	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,14 +34,12 @@ set_variables(struct tool *t, const struct usage_session *s)
 	const struct usage_cost *c = usage_costs(s);
 	SCOPED struct buf text = {0};
 	struct usage_money total;
+	char digits[24];
 	int r = setenv("ACP_SESSION", s->id, 1) | setenv("ACP_LEVEL", level_names[tool_level(t->options, s)], 1);
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-		text.n = 0;
-		if (figures[i].known)
-			r |= -(buf_printf(&text, "%llu", (unsigned long long)figures[i].n) || !buf_string(&text) || setenv(figures[i].name, text.p, 1));
-	}
-	text.n = 0;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
+		if (figures[i].known && snprintf(digits, sizeof(digits), "%llu", (unsigned long long)figures[i].n) > 0)
+			r |= setenv(figures[i].name, digits, 1);
 	if (c && usage_cost_total(s, c->currency, &total))
 		r |= -(decimal_put(total.amount, 0, &text) || !buf_string(&text) || setenv("ACP_COST", text.p, 1)
 			|| setenv("ACP_CURRENCY", usage_name(t->usage, c->currency).p, 1));

@@ -23,9 +23,7 @@ static const struct {
 int
 summary_hits(const struct usage_figures *f)
 {
-	if (f->input <= 0)
-		return -1;
-	return (int)((f->cached * 2000 + f->input) / (f->input * 2));
+	return f->input > 0 ? (int)((f->cached * 2000 + f->input) / (f->input * 2)) : -1;
 }
 
 int
@@ -83,9 +81,7 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 static int
 put_context(struct buf *to, const struct usage_session *session)
 {
-	if (!session->has_used)
-		return buf_add(to, "-", 1);
-	return -(put_tokens(to, session->used) || buf_add(to, "/", 1)
+	return !session->has_used ? buf_add(to, "-", 1) : -(put_tokens(to, session->used) || buf_add(to, "/", 1)
 		|| (session->size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
 }
 
@@ -108,12 +104,12 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 	double started;
 	enum level l;
 
+	if (!row->session && (c == DATE || c == PEAK || c == CONTEXT || c == LEVEL))
+		return 0;
 	switch (c) {
 	case NAME:
 		return put_name(s, to, row);
 	case DATE:
-		if (!row->session)
-			return 0;
 		started = row->session->parts ? row->session->parts->started : 0;
 		return started > 0 ? calendar_put_day(to, calendar_day(started)) : buf_add(to, "-", 1);
 	case TURNS:
@@ -123,14 +119,10 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 	case CACHED:
 		return hit >= 0 ? buf_printf(to, "%d.%d%%", hit / 10, hit % 10) : buf_add(to, "-", 1);
 	case PEAK:
-		if (!row->session)
-			return 0;
 		return row->session->has_used ? put_tokens(to, summary_peak(row->session)) : buf_add(to, "-", 1);
 	case CONTEXT:
-		return row->session ? put_context(to, row->session) : 0;
+		return put_context(to, row->session);
 	case LEVEL:
-		if (!row->session)
-			return 0;
 		l = tool_level(s->tool->options, row->session);
 		return buf_add_string(to, l ? level_names[l] : row->session->has_used ? "?" : "-");
 	case COST:

@@ -1,6 +1,4 @@
 /* Makes one response of several: splices the counts of later responses into the first. */
-#include <inttypes.h>
-
 #include "lib/usage/usage_parts.h"
 
 enum { DEEPEST = 3 }; /* the length of the longest path in the table of read.c */
@@ -92,7 +90,7 @@ sum_value(struct summing *g, enum usage_member kind, struct slice base, struct s
 		json_u64(more, &n);
 		if (g->add && type == JSON_NUMBER && json_u64(base, &was) && __builtin_add_overflow(n, was, &n))
 			n = UINT64_MAX;
-		return buf_printf(g->to, "%" PRIu64, n);
+		return json_format(g->to, "%u", n);
 	}
 	kind = usage_member(g->idle, g->keys, depth);
 	if (type == json_type(more) && type == (kind == USAGE_MEMBER_ROWS ? JSON_ARRAY : JSON_OBJECT))
