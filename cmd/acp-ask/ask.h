@@ -249,7 +249,7 @@ void person_close(struct ask *);
 bool person_is_there(const struct ask *);
 /* Responds to a permission request or an elicitation, at once or later; to an agent whose input is closed, never. */
 void answer_begin(struct ask *, const struct msg *);
-/* Cancels the question or the wait of this request, for whose response the agent waits no more; or (p NULL) all questions, with the turn. */
+/* Cancels the question or the wait of this request, which the agent has cancelled; or (p NULL) all questions, with the turn. */
 void answer_cancel(struct ask *, struct slice id);
 /* Reads and runs prompts from the terminal until there are no more. talk_interrupt: handles Ctrl-C while no turn runs. */
 void talk_run(struct ask *);

@@ -30,7 +30,8 @@ put_idle(struct tool *t, struct budget_session *s, const char *why, bool to_clie
 
 	if (tool_check(t, buf_printf(&message, "%s: %s", tool_name, why)
 			|| json_format(&params, "{\"sessionId\":%b,\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
-				"\"stopReason\":\"error\",\"error\":{\"code\":-32603,\"message\":%j}}}", buf_slice(&s->id), buf_slice(&message))
+				"\"stopReason\":\"error\",\"error\":{\"code\":-32603,\"message\":%j}}}", buf_slice(&s->id),
+				buf_slice(&message))
 			|| msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params))
 			|| (to_client && frame_send(t->frame, ACP_UP, buf_slice(&text)))))
 		return;
