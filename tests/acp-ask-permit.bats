@@ -132,6 +132,13 @@ one_permission() {
 	assert_equal "$(sent 'select(.id == 5) | .error.code // "response"')" -32800
 }
 
+@test "the error of a cancelled request has its id as the request spelled it" {
+	agent '{"turns":[['"$(permission c1 | jq -c '. + {id: 5, later: true}')"',{"tell":"$/cancel_request","params":{"requestId":5.0}},{"text":"x"}]]}'
+	run -0 ask --permit-by 'sleep 1000' hi
+	run -0 grep -o '"id":5.*-32800' in
+	assert_output '"id":5,"error":{"code":-32800'
+}
+
 @test "a request that the agent cancels takes no other one with it" {
 	agent '{"turns":[['"$(permission c1 | jq -c '. + {id: 5, later: true}'),$(permission c1 | jq -c '. + {id: 6, later: true}')"',
 		{"tell":"$/cancel_request","params":{"requestId":5}},{"answers":2}]]}'

@@ -338,7 +338,7 @@ answer_cancel(struct ask *a, struct slice id)
 		if (id.p && !msg_same_id(q->request.id, id))
 			continue;
 		if (id.p) {
-			ask_refuse(a, id, ACP_ERR_CANCELLED, "cancelled");
+			ask_refuse(a, q->request.id, ACP_ERR_CANCELLED, "cancelled");
 			free_question(q);
 		} else {
 			respond(q, slice(NULL, 0));
