@@ -187,6 +187,12 @@ otlp_rules() {
 	assert_output 5
 }
 
+@test "perfetto: a wait has the name of its method, however that is escaped" {
+	session_rec | sed 's,session/request_permission,session\\/request\\u005fpermission,' >s.rec
+	grep -qF 'session\/request\u005f' s.rec
+	assert_equal "$(acp-export -f perfetto s.rec)" "$(acp-export -f perfetto <(session_rec))"
+}
+
 # bats test_tags=slow
 @test "--redact and --session work with both" {
 	local format

@@ -78,9 +78,10 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 static int
 put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 {
-	struct slice method = slice(w->method.p + 1, w->method.n - 2);
+	SCOPED struct buf method = {0};
 
-	return put_pair(t, w->session, "user", t->waits, method, (uint64_t[]){w->begin, w->end}, slice(NULL, 0), to);
+	return -(json_unescape(w->method, &method) ||
+		put_pair(t, w->session, "user", t->waits, buf_slice(&method), (uint64_t[]){w->begin, w->end}, slice(NULL, 0), to));
 }
 
 const struct trace_format trace_perfetto = {.begin = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", .end = "]}\n",
