@@ -361,6 +361,20 @@ version2() {
 	done
 }
 
+@test "ids of messages, plans and compactions compare by value, however they are escaped" {
+	local id
+	for id in a '\u0061'; do
+		message agent_message_chunk "$id" '{"type":"text","text":"draft"}'
+		update s "\"sessionUpdate\":\"plan_update\",\"plan\":{\"planId\":\"$id\",\"content\":\"the plan\"}"
+		update s "\"sessionUpdate\":\"compaction_update\",\"compactionId\":\"$id\",\"status\":\"completed\""
+	done | sed 's/}{"jsonrpc"/}\n{"jsonrpc"/g' >updates
+	mapfile -t updates <updates
+	version2 "$(prompt 1 s one)" "${updates[@]}" "$(message agent_message '\u0061' '[{"type":"text","text":"final"}]')" >s.rec
+	run -0 acp-export -f markdown s.rec
+	refute_output --partial draft
+	assert_equal "$(grep -cx -e final -e 'the plan' -e '.*: The context was compacted: completed' <<<"$output")" 3
+}
+
 @test "version 2: a whole message of an earlier turn begins no turn, and null removes values of a tool call" {
 	version2 "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"result":{"messageId":"u"}}' "$(message agent_message a '[{"type":"text","text":"old"}]')" \
 		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","title":"Wrong","name":"right","rawInput":"old","content":[{"type":"content","content":{"type":"text","text":"old"}}]')" \

@@ -41,7 +41,7 @@ struct item {
 	bool ended;            /* ITEM_TOOL: the status is final; ITEM_ASK: there is a response */
 	bool changes;          /* ITEM_TOOL: CONTENT has a diff; the diff has a patch, or in place of its texts "hunks" (diff_make) */
 	uint64_t t, end;
-	struct buf id;         /* ITEM_TOOL: plain; other kinds: a JSON string, of a text or block the id of its message */
+	struct buf id;         /* plain; of a text or block the id of its message */
 	struct buf text;       /* plain */
 	struct buf field[FIELDS];
 	size_t tail;           /* ITEM_TOOL: how many bytes of CONTENT follow the text that the next chunk continues; or 0 */
@@ -116,7 +116,7 @@ struct transcript {
 	struct usage *usage;
 	struct usage_words words; /* words by which a message that may report usage is found */
 	struct redact *redact;    /* or NULL */
-	struct buf agent, version, word; /* agent, version: of the connection, plain; word: scratch */
+	struct buf agent, version, word, id; /* agent, version: of the connection, plain; word, id: scratch */
 	double started;
 	uint64_t now;             /* the time of the current message, us */
 	struct slice params;      /* the params of the current message before redaction; p NULL: they are redacted at once */

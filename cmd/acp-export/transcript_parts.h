@@ -30,7 +30,7 @@ void transcript_set_plain(struct buf *, struct slice string);
 
 /* Adds content to a message: a block, which may continue the text before the block, or an array of blocks, which replaces what the
    message had; null removes that. turn: that of a prompt; or NULL: that of transcript_turn, where a text of the user that repeats the
-   prompt of an open turn is left out. message_id: a JSON string, or empty. */
+   prompt of an open turn is left out. message_id: plain, or empty. */
 void transcript_content(struct transcript *, const struct session *, struct export_turn *turn, enum item_kind, struct slice content,
 	struct slice message_id);
 /* Adds to a tool call, from an update or a permission request. Returns the item of the call. NULL: no id. */

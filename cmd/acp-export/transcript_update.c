@@ -21,12 +21,21 @@ repeats_prompt(const struct session *s, struct slice text)
 	return false;
 }
 
+/* Returns the plain id in a member of an update, in transcript.id; empty: there is none. */
+static struct slice
+id_of(struct transcript *t, struct slice update, const char *member)
+{
+	t->id.n = 0;
+	transcript_add_plain(&t->id, json_get(update, member));
+	return buf_slice(&t->id);
+}
+
 /* A message of which content is added. */
 struct content {
 	const struct session *session;
 	struct export_turn *turn; /* for new items; NULL: that of transcript_turn */
 	enum item_kind kind;
-	struct slice id;          /* may be empty */
+	struct slice id;          /* plain; may be empty */
 	bool whole;               /* the content is no chunk */
 	bool echo;                /* texts that repeat a prompt are left out */
 	struct item *old;         /* the next item of the content that is replaced; or NULL */
@@ -303,7 +312,7 @@ show_terminal(struct transcript *t, struct session *s, struct slice update)
 
 /* --- plans, usage, notices --- */
 
-/* Finds a plan in a turn by its id (a JSON string), or the plan without an id if id is empty; or NULL. */
+/* Finds a plan in a turn by its id, or the plan without an id if id is empty; or NULL. */
 static struct item *
 find_plan(const struct export_turn *turn, struct slice id)
 {
@@ -323,7 +332,7 @@ show_plan(struct transcript *t, struct session *s, struct slice update)
 	struct item *item;
 
 	plan = plan.p ? plan : update;
-	id = json_get_string(plan, "planId");
+	id = id_of(t, plan, "planId");
 	entries = transcript_get(plan, "entries", JSON_ARRAY);
 	text = json_get_string(plan, acp_content);
 	if (!entries.p && !text.p)
@@ -341,7 +350,7 @@ show_plan(struct transcript *t, struct session *s, struct slice update)
 static void
 remove_plan(struct transcript *t, struct session *s, struct slice update)
 {
-	struct item *item = find_plan(transcript_turn(t, s), json_get_string(update, "planId"));
+	struct item *item = find_plan(transcript_turn(t, s), id_of(t, update, "planId"));
 
 	if (item)
 		item->text.n = item->field[FIELD_CONTENT].n = 0;
@@ -408,7 +417,7 @@ show_notice(struct transcript *t, struct session *s, struct slice update)
 static void
 show_compaction(struct transcript *t, struct session *s, struct slice update)
 {
-	struct slice id = json_get_string(update, "compactionId"), summary = json_get(update, "summary"), block;
+	struct slice id = id_of(t, update, "compactionId"), summary = json_get(update, "summary"), block;
 	struct export_session *x = s->data;
 	struct item *item = x->compaction;
 	struct json_iter it = {.in = summary};
@@ -437,7 +446,7 @@ show_message(struct transcript *t, struct session *s, struct slice update)
 	if (!s->parent || !slice_eq(to, slice(s->id, s->n)))
 		return;
 	x->loose = NULL;
-	transcript_content(t, s, NULL, ITEM_USER, json_get(update, acp_content), json_get_string(update, "messageId"));
+	transcript_content(t, s, NULL, ITEM_USER, json_get(update, acp_content), id_of(t, update, "messageId"));
 }
 
 /* --- all of them --- */
@@ -464,7 +473,7 @@ transcript_update(struct transcript *t, struct session *s, struct slice kind, st
 		if (kinds[i].show)
 			kinds[i].show(t, s, update);
 		else
-			transcript_content(t, s, NULL, kinds[i].item, json_get(update, acp_content), json_get_string(update, "messageId"));
+			transcript_content(t, s, NULL, kinds[i].item, json_get(update, acp_content), id_of(t, update, "messageId"));
 		return;
 	}
 }
