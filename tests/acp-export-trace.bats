@@ -227,3 +227,16 @@ otlp_rules() {
 		refute_output --partial ud800
 	done
 }
+
+# bats test_tags=slow
+@test "a trace that fails for want of memory says so, also where only its end is too large" {
+	[[ $B != *san* ]] && ! emulated || skip 'sanitizers and the emulator want an address space of their own'
+	local limit
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		perl -e 'printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c\",\"title\":\"%s\"}}}\n", "\\u0001" x 3000000'
+	} >s.nd
+	for limit in {90..130..10}; do
+		(ulimit -v "${limit}000" && exec acp-export -f perfetto s.nd) >/dev/null 2>err && [ ! -s err ] || grep -q memory err
+	done
+}

@@ -155,8 +155,8 @@ finish(struct watch *w, int status)
 
 	if (e->paint)
 		transcript_end(&e->transcript);
-	else
-		w->failed |= trace_export_end(&e->trace) < 0;
+	else if (trace_export_end(&e->trace) < 0)
+		watch_fail(w);
 	if (w->failed || !w->any)
 		return status;
 	while (e->paint && e->session && (s = sessions_next(e->transcript.sessions, s)))

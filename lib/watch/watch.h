@@ -125,6 +125,8 @@ void watch_forget(struct watch *);
 /* Writes a line to stderr, after the tool's name; watch_warn also writes the name of the file that is read. */
 void watch_say(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void watch_warn(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports once that memory ran out, and sets `failed`. */
+void watch_fail(struct watch *);
 /* Writes the committed bytes of `out`; of a running stream only as many as it can write without waiting. */
 void watch_print(struct watch *);
 /* Writes contents to --output: with `replaces` in place of the old contents, else after them. Reports an error, and sets `failed`. */

@@ -22,8 +22,6 @@ void watch_record(struct watch *, struct record *);
 int watch_open(struct watch *);
 /* Makes w->sessions, if the tool wants events. 0, or -1 out of memory. */
 int watch_open_sessions(struct watch *);
-/* Reports once that memory ran out. */
-void watch_fail(struct watch *);
 
 /* live.c, files.c: run the tool. Return the exit status. */
 int watch_stream(struct watch *);
