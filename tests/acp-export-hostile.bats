@@ -150,13 +150,16 @@ peak() {
 	{
 		image image/png AAAA
 		image image/svg+xml BBBB
+		image image/x 'ZZ\/Z'
 		image image/gif 'CC"CC'
 	} >s.nd
 	# The last is no JSON.
 	sed -i 's/CC"CC/CC CC/' s.nd
 	run -0 acp-export s.nd
 	assert_line '<img alt="image/png" src="data:image/png;base64,AAAA">'
-	assert_line '<div class="plain text">[image image/svg+xml, 6]</div>'
+	assert_line '<div class="plain text">[image image/svg+xml, 3]</div>'
+	# Bytes of the image, however its base64 is escaped.
+	assert_line '<div class="plain text">[image image/x, 3]</div>'
 	refute_output --partial BBBB
 	refute_output --partial 'CC CC'
 }
