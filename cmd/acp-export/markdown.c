@@ -270,16 +270,14 @@ put_line(struct page *p, enum line_kind kind, const char *state, struct slice te
 {
 	if (kind == LINE_LINK)
 		return;
-	if (kind == LINE_FACT) {
+	if (kind == LINE_FACT)
 		page_printf(p, "- %s: ", state);
-		put_escaped(p, text, false);
-		new_line(p);
-		return;
-	}
 	if (kind == LINE_ENTRY) {
 		page_printf(p, "- [%c] ", strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0 ? 'x' : ' ');
 		page_put(p, strcmp(state, "in_progress") == 0 ? "(in progress) " : strcmp(state, "cancelled") == 0 ? "(cancelled) " : "");
 		p->line_start = false;
+	}
+	if (kind == LINE_FACT || kind == LINE_ENTRY) {
 		put_escaped(p, text, false);
 		new_line(p);
 		return;

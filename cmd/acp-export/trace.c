@@ -153,8 +153,7 @@ trace_export_tick(struct trace_export *t, uint64_t now)
 int
 trace_export_end(struct trace_export *t)
 {
-	if (span_end(t->span) < 0 || t->failed || flush(t) < 0 ||
-		(t->changed && put(t, NULL, true) < 0))
+	if (span_end(t->span) < 0 || t->failed || flush(t) < 0 || (t->changed && put(t, NULL, true) < 0))
 		return -1;
 	return t->begun ? put(t, t->format->end, false) : 0;
 }

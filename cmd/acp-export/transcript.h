@@ -6,11 +6,9 @@
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
-/* Ends the process out of memory: a page is made from recordings, and nothing of it has been written before all are read. */
-_Noreturn void export_no_memory(void);
-/* The same if r is below 0, as functions return it out of memory. */
+/* Ends the process if r is below 0, as functions return it out of memory: a page needs all of its recordings. */
 void export_must(int r);
-#define uthash_nonfatal_oom(element) export_no_memory()
+#define uthash_nonfatal_oom(element) export_must(-1)
 
 #include "lib/redact/redact.h"
 #include "lib/session/session.h"

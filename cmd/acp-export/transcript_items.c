@@ -8,16 +8,10 @@
 /* --- values --- */
 
 void
-export_no_memory(void)
-{
-	cli_no_memory("acp-export");
-}
-
-void
 export_must(int r)
 {
 	if (r < 0)
-		export_no_memory();
+		cli_no_memory("acp-export");
 }
 
 void *

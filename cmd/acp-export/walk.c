@@ -85,7 +85,7 @@ put_content(struct page *p, struct slice block)
 	const char *type = word_of(mime, images);
 	SCOPED struct buf left_out = {0};
 	char bytes[PEOPLE_FIGURE];
-	size_t size;
+	size_t size = plain(p, data).n / 4 * 3; /* of base64 */
 
 	if (text.p) {
 		markup_put(p, plain(p, text));
@@ -106,7 +106,6 @@ put_content(struct page *p, struct slice block)
 		transcript_add_plain(&left_out, json_get(block, "type"));
 		export_must(buf_add_string(&left_out, mime.p ? " " : ""));
 		transcript_add_plain(&left_out, mime);
-		size = plain(p, data).n / 4 * 3; /* of base64 */
 		export_must(buf_printf(&left_out, size ? ", %s]" : "]", people_bytes(bytes, size)));
 		p->paint->line(p, LINE_PLAIN, "text", buf_slice(&left_out));
 	}
