@@ -213,6 +213,22 @@ HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion"
 	finish
 }
 
+@test "an older MCP client gets a result that is no object as it came" {
+	begin "$NEW"
+	mcp a "$HELLO"
+	answer '.params.method == "server/discover"' '{"result":{}}'
+	await a.out '.id == 0'
+	mcp a '{"id":1,"method":"a"}' '{"id":2,"method":"b"}'
+	answer '.params.method == "a"' '{"result":[1.50, {"ttlMs":1}]}'
+	answer '.params.method == "b"' '{"result":"c"}'
+	await a.out '.id == 2'
+	assert_equal "$(sed 1d a.out)" '{"jsonrpc":"2.0","id":1,"result":[1.50, {"ttlMs":1}]}
+{"jsonrpc":"2.0","id":2,"result":"c"}'
+	unshim a
+	finish
+	[ ! -s err ]
+}
+
 # bats test_tags=slow
 @test "a provider that does not know the newest form is connected to by serverId, and nothing is lost" {
 	for code in -32601 -32602; do

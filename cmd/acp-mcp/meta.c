@@ -39,11 +39,11 @@ meta_put(struct slice params, struct slice members, struct buf *to)
 	return r;
 }
 
-/* Removes the members of these names: if there are any, the object becomes a copy in room. */
+/* Removes the members of these names: if there are any, the object becomes a copy in room. Other values stay as they are. */
 static int
 strip(struct slice *object, const char *const *names, struct buf *room)
 {
-	struct json_iter i = {.in = *object};
+	struct json_iter i = {.in = json_type(*object) == JSON_OBJECT ? *object : slice(NULL, 0)};
 	struct slice key, value;
 	bool any = false;
 	int r = buf_add(room, "{", 1);
