@@ -711,6 +711,22 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	assert_equal "$(grep -c session/update out)" 1
 }
 
+@test "HTTP/2: the response to session/load comes after the updates that the server has sent before it" {
+	rm -f port
+	streams replay port >seen &
+	wait_for test -e port
+	: >out
+	acp-http --connect "http://127.0.0.1:$(<port)/acp" < <(
+		echo "$initialize"
+		wait_for grep -q GET seen
+		for i in {2..60}; do
+			echo '{"jsonrpc":"2.0","id":'"$i"',"method":"session/load","params":{"sessionId":"s","cwd":"/","mcpServers":[]}}'
+			wait_for grep -q "\"id\": *$i\\b" out
+		done
+	) >out
+	assert_equal "$(sed 1d out | jq -r '.id // .params.n' | paste -sd ' ')" "$(for i in {2..60}; do printf '0 1 %d\n' "$i"; done | paste -sd ' ')"
+}
+
 @test "the stream of a sub-agent's session is opened when the session is announced; one that was closed can be opened again" {
 	serve -- jq -c --unbuffered 'def result($value): {jsonrpc, id, result: $value}; def update($session; $update):
 		{jsonrpc, method: "session/update", params: {sessionId: $session, update: $update}};

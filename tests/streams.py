@@ -12,6 +12,7 @@ streams.py crowd PORT N                event streams of N sessions of one connec
 streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
 streams.py proxy PORTFILE              a proxy, by CONNECT or for one request a connection; prints the first line of each request
 streams.py cuts PORT SEED N SCHEME OPTION...  N times acp-http --connect SCHEME://..., whose TCP is dropped once, after some bytes
+streams.py replay PORTFILE             a server of HTTP/2, whose updates and response to session/load come at once, in this order
 streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
 """
 import http.server, json, os, random, re, select, socket, socketserver, struct, subprocess, sys, threading, time
@@ -775,6 +776,46 @@ def cuts(port, seed, n, scheme, *options):
     print('every request had its response')
 
 
+def replay(portfile):
+    listener = socket.create_server(('127.0.0.1', 0))
+    with open(portfile + '.new', 'w') as f:
+        f.write(str(listener.getsockname()[1]))
+    os.rename(portfile + '.new', portfile)
+    peer = Peer.__new__(Peer)
+    peer.sock, peer.buffer = listener.accept()[0], b''
+    peer.take(24)
+    peer.sock.sendall(frame(4))
+    gets, bodies = [], {}
+
+    def event(stream, text):
+        return frame(0, 0, stream, f'data: {text}\n\n'.encode())
+
+    while gets is not None:
+        head = peer.take(9)
+        kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], 'big')
+        payload = peer.take(int.from_bytes(head[:3], 'big'))
+        out = b''
+        if kind == 4 and not flags & 1:
+            out = frame(4, 1)
+        elif kind == 1 and flags & 1 and len(gets) < 2:
+            gets.append(stream)  # the connection's, and then the session's
+            out = frame(1, 4, stream, b'\x88')
+            print('GET', flush=True)
+        elif kind == 1 and flags & 1:
+            gets, out = None, frame(1, 5, stream, b'\x88')  # DELETE
+        elif kind == 0:
+            bodies[stream] = bodies.get(stream, b'') + payload
+            if flags & 1:
+                m = json.loads(bodies.pop(stream))
+                response = json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {}})
+                if m['method'] == 'initialize':
+                    out = frame(1, 4, stream, b'\x88\0\x11acp-connection-id\1c') + frame(0, 1, stream, response.encode())
+                else:
+                    updates = [event(gets[1], message(None, 'session/update', sessionId='s', n=n)) for n in range(2)]
+                    out = frame(1, 5, stream, b'\x88') + b''.join(updates) + event(gets[0], response)
+        peer.sock.sendall(out)
+
+
 def server(portfile, *steps):
     """
     Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
@@ -919,4 +960,4 @@ def server(portfile, *steps):
 
 
 if __name__ == '__main__':
-    {f.__name__: f for f in (model, many, deaf, drop, flood, hold, race, crowd, relay, proxy, cuts, server)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (model, many, deaf, drop, flood, hold, race, crowd, relay, proxy, cuts, replay, server)}[sys.argv[1]](*sys.argv[2:])

@@ -55,6 +55,8 @@ struct client {
 
 	/* transfer.c */
 	CURLM *multi;
+	uint64_t looks;           /* how often libcurl has looked at its sockets */
+	bool looking;
 	struct watched *watched;  /* the sockets of libcurl, the newest first */
 	struct loop_timer due, again;
 	struct loop_task task;
@@ -107,7 +109,8 @@ struct stream {
 	struct transfer get;
 	enum { STREAM_IDLE, STREAM_WANTED, STREAM_OPENING, STREAM_OPEN } state; /* idle: not used yet, or refused, or the session is closed */
 	bool closed;                  /* the server has closed the stream in order, and nothing was said about that */
-	bool paused;                  /* the local peer has no room */
+	bool paused;                  /* the local peer has no room, or (the connection's stream) a session's stream comes first */
+	uint64_t last;                /* client.looks when the stream last brought something */
 	bool blocked;                 /* while POSTs are started: a POST for the session is under way, or waits */
 	char why[80];                 /* why the stream could not be opened: the POSTs that wait for it fail; or empty */
 	struct buf line, data;        /* the beginning of a line; the data of an event */

@@ -186,6 +186,25 @@ stream_receive(struct stream *s, struct slice bytes)
 	return 0;
 }
 
+/*
+ * Must the stream wait? The response to session/load is on the connection's stream, and comes after the updates on the session's: the
+ * server sends them in this order, but libcurl delivers one stream after the other.
+ */
+static bool
+must_wait(const struct stream *own)
+{
+	struct client *c = own->client;
+	struct request *r = NULL;
+	struct stream *s, *next;
+
+	while (!*own->name && (r = requests_next(c->link.requests, r)))
+		HASH_ITER (hh, c->posts.streams, s, next)
+			if (r->what == ACP_SESSION_LOAD && s->state == STREAM_OPEN && json_string_is(r->session, s->name) &&
+				(c->looking || s->paused || s->last == c->looks || own->last == c->looks))
+				return true;
+	return false;
+}
+
 static size_t
 stream_bytes(char *from, size_t size, size_t n, void *arg)
 {
@@ -193,8 +212,10 @@ stream_bytes(char *from, size_t size, size_t n, void *arg)
 
 	if (transfer_status(&s->get) != 200)
 		return size * n;
-	if (!link_wants(&s->client->link)) {
-		s->paused = true;
+	s->paused = !link_wants(&s->client->link) || must_wait(s);
+	s->last = s->client->looks;
+	if (s->paused) {
+		transfers_again(s->client);
 		return CURL_WRITEFUNC_PAUSE;
 	}
 	s->client->received += size * n;
@@ -274,7 +295,7 @@ streams_steer(struct client *c)
 	CURL *e;
 
 	HASH_ITER (hh, c->posts.streams, s, next) {
-		if (s->paused && s->state == STREAM_OPEN && link_wants(&c->link)) {
+		if (s->paused && s->state == STREAM_OPEN && link_wants(&c->link) && !must_wait(s)) {
 			s->paused = false;
 			curl_easy_pause(s->get.easy, CURLPAUSE_CONT);
 			transfers_again(c);

@@ -116,7 +116,10 @@ act(struct client *c, curl_socket_t fd, int events)
 	uint64_t before = c->received;
 	int running;
 
+	c->looks++;
+	c->looking = true;
 	curl_multi_socket_action(c->multi, fd, events, &running);
+	c->looking = false;
 	loop_add_task(c->service.loop, &c->task);
 	if (c->received != before)
 		transfers_again(c);
