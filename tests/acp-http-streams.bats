@@ -825,11 +825,20 @@ acp-http: session s: the event stream was refused with HTTP status 403'
 	done
 }
 
-# bats test_tags=slow
-@test "an agent that ends: its open requests get an error, the client learns of the end; in order, the status is 0" {
+@test "an agent that fails: its open requests get an error, a line says how it ended, and the status is 1, as with WebSocket" {
 	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; read -r _; exit 3'
-	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" < <(echo "$initialize"; echo "$new"; exec sleep 600)
+	URL=http://127.0.0.1:$PORT/acp
+	run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; exec sleep 600)
 	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" $'[1,null]\n[2,-32603]'
-	assert_equal "$status" 0
-	assert_equal "$stderr" ''
+	assert_equal "$status" 1
+	assert_equal "$stderr" "acp-http: $URL: the agent ended with exit status 3"
+}
+
+@test "an agent that ends in order: the status is 0; also one that fails after the client has left" {
+	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; read -r line || exit 3'
+	URL=http://127.0.0.1:$PORT/acp
+	run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo '{"method":"_end"}'; exec sleep 600)
+	assert_equal "$status$stderr" 0
+	run --separate-stderr acp-http --connect "$URL" <<<"$initialize"
+	assert_equal "$status$stderr" 0
 }

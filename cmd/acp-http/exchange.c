@@ -302,6 +302,17 @@ flow_steer(struct conn *c)
 	}
 }
 
+void
+flow_comment(struct flow *f, const char *text)
+{
+	size_t before = f->bytes.n;
+
+	if (!f->reader || buf_printf(&f->bytes, ":%s\n\n", text) < 0)
+		return;
+	f->conn->queued += f->bytes.n - before;
+	wake(f);
+}
+
 /* The comments keep the network from forgetting a stream, and show when a client has vanished. */
 void
 flow_beat(void *arg)
@@ -310,9 +321,7 @@ flow_beat(void *arg)
 	struct flow *f, *next;
 
 	HASH_ITER (hh, c->flows, f, next)
-		if (f->reader && f->taken == f->bytes.n && buf_add_string(&f->bytes, ":\n\n") == 0) {
-			c->queued += 3;
-			wake(f);
-		}
+		if (f->taken == f->bytes.n)
+			flow_comment(f, "");
 	loop_add_timer(c->server->service.loop, &c->beat, c->server->options->ping);
 }

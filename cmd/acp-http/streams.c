@@ -145,6 +145,9 @@ stream_line(struct stream *s, struct slice line)
 		if (s->data.cap > QUEUE_HIGH)
 			buf_free(&s->data);
 	}
+	/* HTTP has no code for the end of a connection: acp-http as a server says in a comment that the agent has failed. */
+	if (!*s->name && !s->client->finishing && bytes_skip(&p, end, ":the agent ended with "))
+		snprintf(s->client->why, sizeof(s->client->why), "%.*s", (int)line.n - 1, line.p + 1);
 	if (!bytes_skip(&p, end, "data:"))
 		return 0;
 	bytes_skip(&p, end, " ");
