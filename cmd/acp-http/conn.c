@@ -182,8 +182,8 @@ finish(struct conn *c)
 		ws_finish(&c->ws, c->status == 0 ? WS_NORMAL : WS_FAILED, why);
 	else if (c->channel)
 		endpoint_finish(&c->channel->far);
-	else if (c->status != 0 && !c->gone)
-		flow_comment(c->own, why);
+	else if (c->status != 0 && !c->gone && c->own->reader)
+		flow_put(c->own, &c->own->bytes, ":", slice_of(why));
 	conn_touch(c);
 }
 

@@ -51,13 +51,13 @@ flow_free(struct flow *f)
 	free(f);
 }
 
-/* Appends an event. A blank replaces each CR, which would end the line of the event, and is white space in JSON. */
-static void
-put_event(struct flow *f, struct buf *to, struct slice text)
+/* A blank replaces each CR, which would end the line of the event, and is white space in JSON. */
+void
+flow_put(struct flow *f, struct buf *to, const char *field, struct slice text)
 {
 	size_t before = to->n;
 
-	if (buf_add_string(to, "data: ") < 0 || buf_add_slice(to, text) < 0 || buf_add_string(to, "\n\n") < 0) {
+	if (buf_add_string(to, field) < 0 || buf_add_slice(to, text) < 0 || buf_add_string(to, "\n\n") < 0) {
 		to->n = before;
 		report(&f->conn->server->service, f->conn->label, "out of memory");
 		return;
@@ -78,7 +78,7 @@ flow_send(struct conn *c, const struct message *m)
 
 	if (!f || (load && f->taken == f->bytes.n && f->then.n == 0))
 		f = c->own;
-	put_event(f, load && f != c->own ? &f->then : &f->bytes, m->line);
+	flow_put(f, load && f != c->own ? &f->then : &f->bytes, "data: ", m->line);
 }
 
 /* A stream has taken n bytes more. Is that the end of the stream? */
@@ -302,17 +302,6 @@ flow_steer(struct conn *c)
 	}
 }
 
-void
-flow_comment(struct flow *f, const char *text)
-{
-	size_t before = f->bytes.n;
-
-	if (!f->reader || buf_printf(&f->bytes, ":%s\n\n", text) < 0)
-		return;
-	f->conn->queued += f->bytes.n - before;
-	wake(f);
-}
-
 /* The comments keep the network from forgetting a stream, and show when a client has vanished. */
 void
 flow_beat(void *arg)
@@ -321,7 +310,7 @@ flow_beat(void *arg)
 	struct flow *f, *next;
 
 	HASH_ITER (hh, c->flows, f, next)
-		if (f->taken == f->bytes.n)
-			flow_comment(f, "");
+		if (f->reader && f->taken == f->bytes.n)
+			flow_put(f, &f->bytes, ":", slice("", 0));
 	loop_add_timer(c->server->service.loop, &c->beat, c->server->options->ping);
 }

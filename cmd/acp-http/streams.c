@@ -198,11 +198,11 @@ must_wait(const struct stream *own)
 {
 	struct client *c = own->client;
 	struct request *r = NULL;
-	struct stream *s, *next;
+	struct stream *s;
 
 	while (!*own->name && (r = requests_next(c->link.requests, r)))
-		HASH_ITER (hh, c->posts.streams, s, next)
-			if (r->what == ACP_SESSION_LOAD && s->state == STREAM_OPEN && json_string_is(r->session, s->name) &&
+		for (s = r->what == ACP_SESSION_LOAD ? c->posts.streams : NULL; s; s = s->hh.next)
+			if (s->state == STREAM_OPEN && json_string_is(r->session, s->name) &&
 				(c->looking || s->paused || s->last == c->looks || own->last == c->looks))
 				return true;
 	return false;

@@ -13,7 +13,8 @@ static void
 stderr_line(void *arg, const char *name, const struct line *line)
 {
 	(void)name;
-	frame_event(arg, &(struct frame_event){.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true});
+	frame_event(arg,
+		&(struct frame_event){.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true});
 }
 
 static void
