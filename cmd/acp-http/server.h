@@ -105,9 +105,9 @@ void flow_send(struct conn *, const struct message *);
 void flow_attach(struct flow *, struct exchange *);
 /* Moves events that waited for other flows to the connection's flow, and frees flows that have neither events nor a stream. */
 void flow_steer(struct conn *);
-/* Sends a comment on each stream that has no events; called by the connection's timer `beat`. */
 /* Appends an event (field: "data: "), or a comment (":"), to one of the flow's buffers. */
 void flow_put(struct flow *, struct buf *to, const char *field, struct slice text);
+/* Sends a comment on each stream that has no events; called by the connection's timer `beat`. */
 void flow_beat(void *conn);
 
 struct exchange {

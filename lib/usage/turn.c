@@ -218,15 +218,15 @@ usage_judge(struct usage *u, struct usage_session *s)
 	e.basis = usage_session_basis(u, s);
 	t->cost = t->cost == USAGE_PERHAPS_BEFORE && s->now->costs ? USAGE_COST_BEFORE : USAGE_OWN_COST;
 	s->turns++;
-	if (add_turn(u, s, &e, true) < 0)
+	if (add_turn(u, s, &e, true) < 0 || (!t->counts.has && keep_calls(s) < 0)) {
+		t->state = USAGE_NO_TURN;
 		return -1;
+	}
 	if (t->counts.has) {
 		s->last = t->counts;
 		free(s->since);
 		s->since = NULL;
 		s->now->has_counts = true;
-	} else if (keep_calls(s) < 0) {
-		return -1;
 	}
 	if (s->origin == USAGE_LOADED && (t->counts.has || t->nrows))
 		s->origin = USAGE_GOES_ON;
