@@ -214,16 +214,10 @@ schedule_flush(struct endpoint *e, int result)
 	return result;
 }
 
-static int
-queue_bytes(struct output *out, struct block *block, struct slice bytes)
-{
-	return block ? output_hold(out, block, bytes) : output_copy(out, bytes);
-}
-
 int
 endpoint_put(struct endpoint *e, struct block *block, struct slice bytes)
 {
-	return schedule_flush(e, queue_bytes(&e->out, block, bytes));
+	return schedule_flush(e, block ? output_hold(&e->out, block, bytes) : output_copy(&e->out, bytes));
 }
 
 int
@@ -231,10 +225,10 @@ endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bo
 {
 	int r = output_end_line(&e->out);
 
-	if (r == 0 && block && !torn)
-		r = output_hold(&e->out, block, slice(line.p, line.n + 1));
+	if (r == 0 && block)
+		r = output_hold(&e->out, block, slice(line.p, line.n + !torn));
 	else if (r == 0)
-		r = queue_bytes(&e->out, block, line) < 0 || (!torn && output_copy(&e->out, slice("\n", 1)) < 0) ? -1 : 0;
+		r = output_copy_parts(&e->out, &(struct iovec){(char *)line.p, line.n}, 1, !torn);
 	return schedule_flush(e, r);
 }
 
