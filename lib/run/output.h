@@ -39,7 +39,7 @@ void output_close(struct output *);
 int output_hold(struct output *, struct block *, struct slice text);
 /* Queues a copy. 0, or -1 out of memory. */
 int output_copy(struct output *, struct slice text);
-/* Queues a copy of a text in parts, and with `newline` a newline behind it. 0, or -1 out of memory. */
+/* Queues a copy of a text in parts; newline: with a newline at its end. 0, or -1 out of memory. */
 int output_copy_parts(struct output *, const struct iovec *parts, size_t n, bool newline);
 /* Queues a newline if the last queued bytes lack it; to be called before another line. 0, or -1 out of memory. */
 int output_end_line(struct output *);

@@ -8,8 +8,8 @@ enum { LABELS_MOST = 4096 };
 
 struct session_label {
 	UT_hash_handle hh;
-	char *text; /* behind the id */
-	char id[];
+	unsigned id; /* a hash: an id may be long */
+	char text[];
 };
 
 /* Gives this name to the session, unless another one has it. Returns whether the session has it. */
@@ -17,16 +17,18 @@ static bool
 take(struct session_label **all, const struct session *s, const char *text)
 {
 	struct session_label *l;
+	unsigned id;
 
+	HASH_VALUE(s->id, s->n, id);
 	HASH_FIND_STR(*all, text, l);
 	if (l || HASH_COUNT(*all) == LABELS_MOST)
-		return l && strcmp(l->id, s->id) == 0;
-	l = calloc(1, sizeof(*l) + s->n + 1 + strlen(text) + 1);
+		return l && l->id == id;
+	l = calloc(1, sizeof(*l) + strlen(text) + 1);
 	if (!l)
 		return false;
-	memcpy(l->id, s->id, s->n);
-	l->text = strcpy(l->id + s->n + 1, text);
-	HASH_ADD_KEYPTR(hh, *all, l->text, strlen(text), l);
+	l->id = id;
+	strcpy(l->text, text);
+	HASH_ADD_STR(*all, text, l);
 	if (!l->hh.tbl) {
 		free(l);
 		return false;

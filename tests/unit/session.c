@@ -335,6 +335,45 @@ test_keep(void)
 	c = usual;
 }
 
+static const char *
+label(struct session_label **all, const char *id, uint64_t number)
+{
+	static char text[9];
+	struct session *s = calloc(1, sizeof(*s) + strlen(id) + 1);
+
+	if (!s)
+		return "out of memory";
+	s->n = strlen(strcpy(s->id, id));
+	s->number = number;
+	session_label(all, s, text, 8);
+	free(s);
+	return text;
+}
+
+/* Short names: the beginning of the id, its end, or the number; a session keeps its name, and at most 4,096 names are remembered. */
+static void
+test_labels(void)
+{
+	struct session_label *all = NULL;
+	char id[32];
+
+	CHECK_STR(label(&all, "2026-11-29/a-long-one", 1), "2026-11-");
+	CHECK_STR(label(&all, "2026-11-29/another-one", 2), "ther-one");
+	CHECK_STR(label(&all, "2026-11-29/third-other-one", 3), "~3");
+	CHECK_STR(label(&all, "2026-11-29/a-long-one", 9), "2026-11-");
+	CHECK_STR(label(&all, "2026-11-29/another-one", 9), "ther-one");
+	CHECK_STR(label(&all, "a\tb", 4), "a?b");
+	CHECK_STR(label(&all, "", 5), "");
+	for (unsigned i = 0; i < 5000; i++) {
+		snprintf(id, sizeof(id), "%u", i);
+		label(&all, id, i);
+	}
+	CHECK_STR(label(&all, "4000", 10), "4000");
+	CHECK_STR(label(&all, "4999", 4999), "~4999");
+	CHECK_STR(label(&all, "2026-11-29/a-long-one", 9), "2026-11-");
+	session_labels_free(all);
+}
+
 int
 main(void)
 {
@@ -350,6 +389,7 @@ main(void)
 	test_limits();
 	test_lost();
 	test_keep();
+	test_labels();
 	sessions_free(c);
 	buf_free(&log_text);
 	return check_done();
