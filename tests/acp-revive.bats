@@ -521,6 +521,12 @@ small() {
 	ends 0
 	assert_equal "$(read_in 3 | jq -r '.[0]' | tail -n 2)" $'_x/note\n_x/more'
 	assert_equal "$(jq -c 'select(.id == "b") | .error' got)" null
+	# If it was the last one, what waited gets its error.
+	small --restarts 1/1m leave-session/resume
+	ask a die
+	ask b _x/more
+	ends 3
+	assert_equal "$(jq -c 'select(.id == "b") | .error.code' got)" -32603
 }
 
 @test "a line beyond --max-line has its id as others have: one response to a request, and ids of a later process" {

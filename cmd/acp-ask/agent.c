@@ -286,10 +286,10 @@ on_line(void *arg, enum input_got got, const struct line *line)
 		offer_serve(a, &m.msg);
 	else if (m.msg.kind == MSG_RESPONSE && !seen->request)
 		handle_noise(a, line, "a response to no open request");
-	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST && (id = json_get(m.msg.params, acp_request_id)).p)
-		answer_cancel(a, id);
-	else
+	else if (m.msg.kind != MSG_NOTIFICATION || m.msg.what != ACP_CANCEL_REQUEST)
 		show_update(a, seen);
+	else if ((id = json_get(m.msg.params, acp_request_id)).p && !offer_cancel(a, id))
+		answer_cancel(a, id);
 	return true;
 }
 

@@ -207,8 +207,8 @@ void session_probe(struct ask *);
 
 /* Responds to a request of the agent to use a file or a command; refuses all others. */
 void offer_serve(struct ask *, const struct msg *);
-/* Responds with an error to the request with this id, if it waits for the end of a command. */
-void offer_cancel(struct ask *, struct slice id);
+/* Responds with an error to the request with this id, if it waits for the end of a command. Returns whether it did. */
+bool offer_cancel(struct ask *, struct slice id);
 /* Kills all commands that the agent has started. */
 void offer_close(struct ask *);
 
@@ -249,7 +249,7 @@ void person_close(struct ask *);
 bool person_is_there(const struct ask *);
 /* Responds to a permission request or an elicitation, at once or later; to an agent whose input is closed, never. */
 void answer_begin(struct ask *, const struct msg *);
-/* Cancels the question or the wait of this request, which the agent has cancelled; or (p NULL) all questions, with the turn. */
+/* Cancels the question of this request, for whose response the agent does not wait any more; or (p NULL) all, with the turn. */
 void answer_cancel(struct ask *, struct slice id);
 /* Reads and runs prompts from the terminal until there are no more. talk_interrupt: handles Ctrl-C while no turn runs. */
 void talk_run(struct ask *);

@@ -314,7 +314,7 @@ serve_terminal(struct ask *a, const struct msg *m, const char *does)
 	ask_reply(a, m->id, reply);
 }
 
-void
+bool
 offer_cancel(struct ask *a, struct slice id)
 {
 	struct slice left, waits;
@@ -326,8 +326,9 @@ offer_cancel(struct ask *a, struct slice id)
 				ask_refuse(a, waits, ACP_ERR_CANCELLED, "cancelled");
 				memmove(t->waiting.p + t->waiting.n - left.n - waits.n - 1, left.p, left.n);
 				t->waiting.n -= waits.n + 1;
-				return;
+				return true;
 			}
+	return false;
 }
 
 void

@@ -344,7 +344,6 @@ answer_cancel(struct ask *a, struct slice id)
 			respond(q, slice(NULL, 0));
 		}
 	}
-	offer_cancel(a, id);
 	ask_person(a);
 }
 
